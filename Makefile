@@ -1,0 +1,67 @@
+# `make` alone lists the targets. Each works on a fresh Debian with Python 3.11 or later, as root or not.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run serve ingest test install check bench sample golden lock clean
+
+bin := .venv/bin
+# as the caller's shell gave it: make itself must not read a $ in a path
+override LOGS := $(value LOGS)
+export LOGS
+# where no time zones are installed, the name would silently mean UTC
+tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s  %s\n", $$1, $$2 }' Makefile
+
+run: ## set up, sample fleet -> warehouse, dashboard and exporter up; DASHBOARD_PORT=, EXPORTER_PORT= move them
+	@tools/install run
+	@$(bin)/python -m app.serve --check
+	@if [ -d .sample ]; then tools/sample --if-old-say; else tools/sample; fi
+	@$(bin)/ett-ingest .sample
+	@exec $(bin)/python -m app.serve
+
+serve: ## dashboard and exporter up on the warehouse as it is, without the sample fleet
+	@tools/install run
+	@exec $(bin)/python -m app.serve
+
+ingest: ## your dumps -> warehouse: make ingest LOGS="PATH..." (files, folders, globs; quote a space twice: "'a b.log' c")
+	@tools/ingest
+
+test: ## set up, then everything that must hold: make check, every test, the quick ones again in another time zone
+	@tools/install dev
+	@tools/test-programs
+	@$(MAKE) --no-print-directory check
+	$(bin)/python -m pytest
+	TZ=$(tokyo) $(bin)/python -m pytest -q -m "not (slow or browser or prometheus or real)"
+
+install: ## .venv with the locked packages and the ett-* commands; at once where that is already so
+	@tools/install run
+
+check: ## what needs no test run: ruff, mypy, sqlfluff, import-linter
+	@tools/install dev
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/mypy ingest queries app sample_data
+	$(bin)/sqlfluff lint --disable-progress-bar --processes 0 queries
+	$(bin)/lint-imports
+
+bench: ## measure ingest, publish and pages on this machine
+	@tools/install dev
+	$(bin)/python -m bench
+
+sample: ## the sample fleet anew, ending yesterday (UTC), into .sample
+	@tools/install run
+	@tools/sample
+
+golden: ## write the golden files of the tests anew; read their difference before you keep it
+	@tools/install dev
+	$(bin)/python -m pytest -q -m golden --update-golden
+
+lock: ## resolve pyproject.toml into the two locks anew
+	@tools/lock
+
+clean: ## remove what make made, but never the warehouse
+	rm -rf .venv .sample .sample.part build ./*.egg-info .*_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

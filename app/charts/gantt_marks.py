@@ -1,0 +1,161 @@
+"""What stands beside the bars of a Gantt: saves above them, ends after them, waits between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import plotly.graph_objects as go
+import polars as pl
+from numpy.typing import NDArray
+
+from app import words
+from app.palette import Palette
+
+MOST_SAVES: Final = 1500
+PIXELS: Final = 1200
+_LABEL_SHARE: Final = 0.14  # of the width, which a label beside a bar needs
+
+# Letter, plotly symbol and status colour of an outcome: shape and letter, never colour alone.
+END: Final = {
+    "completed": ("D", "circle", "good"),
+    "failed": ("F", "square", "bad"),
+    "preempted": ("P", "diamond", "warn"),
+    "timeout": ("T", "hexagon2", "bad"),
+    "cancelled": ("C", "pentagon", "muted"),
+    "lost": ("L", "hexagram", "bad"),
+    "running": ("R", "circle-open", "text"),
+}
+_SAVE: Final = {
+    "good": ("line-ns-open", "saved"),
+    "failed": ("x-thin-open", "save failed"),
+    "cut_off": ("line-ne-open", "save cut off"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Where an attempt's instants go on x: true time, or hours since each attempt's start."""
+
+    aligned: bool
+    starts: dict[int, int]  # attempt -> its start, microseconds
+
+    def x(self, attempt: NDArray[np.int64], at_us: NDArray[np.int64]) -> NDArray[np.generic]:
+        if not self.aligned:
+            return at_us.astype("datetime64[us]").astype("datetime64[ms]")
+        zero = np.array([self.starts[number] for number in attempt.tolist()], dtype=np.int64)
+        return (at_us - zero) / 3.6e9
+
+    def width(self, length_us: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Lengths in the axis' unit: hours when aligned, else the milliseconds of a date axis."""
+        return length_us / (3.6e9 if self.aligned else 1e3)
+
+
+def saves(
+    figure: go.Figure,
+    palette: Palette,
+    marked: pl.DataFrame,
+    rows: dict[int, int],
+    axis: Axis,
+    span: float,
+) -> None:
+    """A tick above the bar for each save, thinned to what a screen can show."""
+    if marked.height > MOST_SAVES:  # one mark a pixel is all that a screen shows
+        marked = marked.with_columns(
+            pixel=(pl.col("ended_us") // max(1, int(span / PIXELS)))
+        ).unique(["attempt", "name", "pixel"], keep="first", maintain_order=True)
+    for status, part in marked.partition_by("name", as_dict=True).items():
+        symbol, word = _SAVE.get(str(status[0]), _SAVE["cut_off"])
+        attempt = part["attempt"].to_numpy()
+        figure.add_trace(
+            go.Scatter(
+                x=axis.x(attempt, part["ended_us"].to_numpy()),
+                y=np.array([rows[number] for number in attempt.tolist()]) - 0.41,
+                mode="markers",
+                marker={
+                    "symbol": symbol,
+                    "size": 6,
+                    "color": palette.text if word == "saved" else palette.bad,
+                    "line": {"width": 1.25},
+                },
+                hovertext=[
+                    f"{word}{f', step {step}' if step is not None else ''}" for step in part["step"]
+                ],
+                hoverinfo="text",
+            )
+        )
+
+
+def ends(
+    figure: go.Figure,
+    palette: Palette,
+    attempts: pl.DataFrame,
+    rows: dict[int, int],
+    axis: Axis,
+    span: float,
+) -> None:
+    """Shape and letter of each attempt's outcome, after its bar."""
+    marks = [END.get(outcome, END["lost"]) for outcome in attempts["outcome"]]
+    number = attempts["attempt"].to_numpy()
+    beside = attempts["ended_at"].to_numpy() + int(span * 0.012)
+    figure.add_trace(
+        go.Scatter(
+            x=axis.x(number, beside),
+            y=np.array(list(rows.values())),
+            mode="markers+text",
+            marker={
+                "symbol": [symbol for _, symbol, _ in marks],
+                "size": [22 if symbol == "hexagram" else 18 for _, symbol, _ in marks],
+                "color": [getattr(palette, status) for _, _, status in marks],
+                "opacity": 1,
+            },
+            text=[letter for letter, _, _ in marks],
+            textfont={
+                "size": 11,
+                "weight": 700,
+                "color": [
+                    palette.text if symbol.endswith("open") else palette.background
+                    for _, symbol, _ in marks
+                ],
+            },
+            hovertext=[words.figure(outcome) for outcome in attempts["outcome"]],
+            hoverinfo="text",
+            cliponaxis=False,
+        )
+    )
+
+
+def waits(
+    figure: go.Figure,
+    palette: Palette,
+    attempts: pl.DataFrame,
+    rows: dict[int, int],
+    axis: Axis,
+    span: float,
+) -> None:
+    """A thin line from the end of an attempt to the start of the next, with its length."""
+    first = int(attempts["started_at"].to_numpy().min())
+    for before, after in zip(
+        attempts.head(-1).iter_rows(named=True),
+        attempts.tail(-1).iter_rows(named=True),
+        strict=True,
+    ):
+        gap_us = after["started_at"] - before["ended_at"]
+        if gap_us <= 0:
+            continue
+        number = np.array([after["attempt"]] * 2)
+        has_room = after["started_at"] - first > _LABEL_SHARE * span
+        wait = f"waiting {words.duration(gap_us / 1e6)} "
+        figure.add_trace(
+            go.Scatter(
+                x=axis.x(number, np.array([before["ended_at"], after["started_at"]])),
+                y=[rows[after["attempt"]]] * 2,
+                mode="lines+text",
+                line={"color": palette.comparison, "width": 1},
+                text=["", wait if has_room else ""],
+                textposition="top left",
+                textfont={"size": 11, "color": palette.muted},
+                hoverinfo="skip",
+            )
+        )

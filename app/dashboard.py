@@ -1,0 +1,71 @@
+"""`ett-dashboard`: start streamlit on these pages, with their theme; nothing reports home.
+
+Replaces this process by the server, so that a signal to it is a signal to the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parent.parent
+_EXAMPLES = """\
+examples:
+  ett-dashboard                                  the warehouse in ./warehouse, on 127.0.0.1:8501
+  ett-dashboard --warehouse /srv/ett/warehouse   another warehouse
+  ett-dashboard --host 0.0.0.0 --port 8080       reachable from other machines, by anyone
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse the arguments and become the server."""
+    chosen = _parser().parse_args(arguments)
+    paths = {
+        "ETT_WAREHOUSE": chosen.warehouse,
+        "ETT_CONFIG": os.environ.get("ETT_CONFIG") or "ett.toml",
+    }
+    absolute = {name: str(Path(path).resolve()) for name, path in paths.items()}
+    print(
+        f"Dashboard on http://{chosen.host}:{chosen.port}, warehouse {chosen.warehouse}", flush=True
+    )
+    os.chdir(_ROOT)  # streamlit reads .streamlit/config.toml of the folder it is started in
+    line = command(chosen.host, chosen.port)
+    os.execve(line[0], line, {**os.environ, **absolute})
+
+
+def command(host: str, port: int) -> list[str]:
+    """The command line of the server, for the project's folder."""
+    page = str(_ROOT / "app" / "main.py")
+    flags = [f"--server.address={host}", f"--server.port={port}", f"--browser.serverAddress={host}"]
+    return [sys.executable, "-m", "streamlit", "run", page, *flags]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ett-dashboard",
+        description="Show the published warehouse in a browser.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    parser.add_argument("--port", type=_port, default=8501, help="port (%(default)s)")
+    parser.add_argument(
+        "--warehouse",
+        default=os.environ.get("ETT_WAREHOUSE") or "warehouse",
+        metavar="DIR",
+        help="folder that ett-ingest publishes in (ETT_WAREHOUSE, else ./warehouse)",
+    )
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: use a number from 1 to 65535")
+    return int(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The only door of the pages to DuckDB: one select in, one frame out, from the published file.
+
+Never writes, never aggregates, and never shows a file that CURRENT does not name, except within
+one run of a page, which reads one publish from its first line to its last.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextvars import ContextVar
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import duckdb
+import polars as pl
+import streamlit as st
+
+import queries
+from app import warehouse
+
+NothingPublished = queries.NothingPublished
+
+_pinned: ContextVar[Path | None] = ContextVar("published file of this run", default=None)
+_VIEW: Final = re.compile(r"\bfrom\s+(\w+)", re.IGNORECASE)
+
+
+class ViewFailed(Exception):
+    """A select did not run. `view` names what it reads; the page goes on without this card."""
+
+    def __init__(self, view: str, reason: str) -> None:
+        super().__init__(f"{view}: {reason}")
+        self.view = view
+        self.reason = reason
+
+
+def folder() -> Path:
+    """The folder that ETT_WAREHOUSE names, `./warehouse` without it."""
+    return Path(os.environ.get("ETT_WAREHOUSE") or "warehouse").resolve()
+
+
+def published() -> Path:
+    """The file that CURRENT names now. Raises NothingPublished."""
+    return queries.published(folder())
+
+
+def pin() -> Path:
+    """Let everything this run reads come from the publish of now; returns its file."""
+    _pinned.set(published())
+    return _reading()
+
+
+def frame(sql: str, *parameters: object) -> pl.DataFrame:
+    """Run one select on the published warehouse. Raises ViewFailed."""
+    try:
+        return _frame(*_identity(_reading()), sql, parameters)
+    except FileNotFoundError:  # pruned between CURRENT and here: the publish after it is whole
+        pass
+    except duckdb.Error as error:
+        raise ViewFailed(_view(sql), _first_line(error)) from error
+    try:
+        return _frame(*_identity(pin()), sql, parameters)
+    except (FileNotFoundError, duckdb.Error) as error:
+        raise ViewFailed(_view(sql), _first_line(error)) from error
+
+
+def row(sql: str, *parameters: object) -> dict[str, Any]:
+    """The first row of a select as a dictionary, empty if it has none. Raises ViewFailed."""
+    return next(frame(sql, *parameters).iter_rows(named=True), {})
+
+
+def detail(job_id: str, ended_at: list[datetime], time_zone: str) -> pl.DataFrame:
+    """The Gantt's rows of a job whose attempts ended at these UTC instants.
+
+    Columns are those of the detail Parquet; empty where no file lists the days. Raises ViewFailed.
+    """
+    days = sorted({_day(instant, time_zone) for instant in ended_at})
+    listed = frame("select file from detail_files where list_contains(?::date[], day)", days)
+    files = [str(folder() / "detail" / name) for name in listed["file"].sort()]
+    if not files:
+        return pl.DataFrame()
+    return frame(
+        "select * from read_parquet(?) where job_id = ? order by attempt, started_us, ended_us",
+        files,
+        job_id,
+    )
+
+
+def midnight(day: date, time_zone: str) -> datetime:
+    """The UTC instant (naive, as the warehouse keeps times) at which a day starts in its zone."""
+    start = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(time_zone))
+    return start.astimezone(ZoneInfo("UTC")).replace(tzinfo=None)
+
+
+def _day(instant: datetime, time_zone: str) -> date:
+    return instant.replace(tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo(time_zone)).date()
+
+
+def _reading() -> Path:
+    return _pinned.get() or published()
+
+
+def _identity(path: Path) -> tuple[str, int]:
+    """What a cache may key by: a rebuilt warehouse may use a name again, not its modified time."""
+    return str(path), path.stat().st_mtime_ns
+
+
+@st.cache_data(show_spinner=False, max_entries=512)
+def _frame(path: str, modified: int, sql: str, parameters: tuple[object, ...]) -> pl.DataFrame:
+    with _connection(path, modified).cursor() as cursor:
+        found: pl.DataFrame = cursor.sql(sql, params=list(parameters)).pl()
+        return found
+
+
+def _close(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.close()
+
+
+@st.cache_resource(show_spinner=False, max_entries=3, on_release=_close)
+def _connection(path: str, modified: int) -> duckdb.DuckDBPyConnection:
+    return warehouse.connect(Path(path))
+
+
+def _view(sql: str) -> str:
+    found = _VIEW.search(sql)
+    return found.group(1) if found else "a query"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,226 @@
+"""What the reader chose, bound to the URL: team, days, vs, workload, weight. Values are raw ids.
+
+Keeps nothing itself: the URL is the state. An option is never formatted, since a bound widget
+writes its label into the URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Final
+
+import streamlit as st
+
+from app import data, words
+
+FLEET: Final = "fleet"
+ALL: Final = "all"
+DAYS: Final = (7, 28, 90)
+VERSUS: Final = ("previous", "none")
+WEIGHTS: Final = ("gpu", "wall")
+_CLASSES: Final = ("production", "exploration")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The chosen team and workload over a window of days, both ends included."""
+
+    team: str
+    workload: str
+    weight: str  # gpu: an attempt counts by its GPUs; wall: every attempt counts the same
+    first_day: date
+    last_day: date
+    data_starts: date
+    newest_day: date  # after last_day: days that are not complete yet
+    is_complete: bool  # false: no day is complete yet, so the window ends with the newest
+    is_compared: bool
+    why_not_compared: str
+
+    @property
+    def days(self) -> int:
+        """Length of the window; less than was asked for where the data starts later."""
+        return (self.last_day - self.first_day).days + 1
+
+    @property
+    def now(self) -> tuple[str, str, date, date]:
+        """Parameters of the window macros."""
+        return self.team, self.workload, self.first_day, self.last_day
+
+    @property
+    def previous(self) -> tuple[str, str, date, date]:
+        """Parameters of the window macros for the equally long window before."""
+        before = timedelta(days=self.days)
+        return self.team, self.workload, self.first_day - before, self.last_day - before
+
+    @property
+    def month(self) -> tuple[str, str, date, date]:
+        """Parameters of the window macros for the 28 days of sparklines and loss budget."""
+        return self.team, self.workload, self.last_day - timedelta(days=27), self.last_day
+
+    @property
+    def month_before(self) -> tuple[str, str, date, date]:
+        """The 28 days before those."""
+        first = self.last_day - timedelta(days=55)
+        return self.team, self.workload, first, first + timedelta(days=27)
+
+    @property
+    def hours(self) -> str:
+        """What is counted: GPU-hours, or hours of attempts."""
+        return "GPU-hours" if self.weight == "gpu" else "hours"
+
+    def stem(self, page: str, chart: str) -> str:
+        """File name of what this scope exports, without its ending."""
+        team = words.slug(self.team)
+        return f"ett_{page}_{chart}_{team}_{self.first_day:%Y%m%d}_{self.last_day:%Y%m%d}"
+
+
+def show(*, with_comparison: bool = True) -> Scope:
+    """Draw the filters in the sidebar and return what is chosen.
+
+    Stops the page, after saying so, where the URL names a team or workload that is not there.
+    """
+    asked = {name: st.query_params.get(name) for name in ("days", "vs", "weight")}
+    teams = [
+        FLEET,
+        *_column("select distinct team from team_day where team <> ? order by 1", FLEET),
+    ]
+    classes = _column("select distinct workload from team_day where workload <> ? order by 1", ALL)
+    workloads = [ALL, *sorted(classes, key=lambda name: name not in _CLASSES)]
+    with st.sidebar:
+        team = _one_of("Team", "team", teams, "fleet is every team together")
+        days = st.segmented_control(
+            "Days",
+            DAYS,
+            default=28,
+            required=True,
+            key="days",
+            bind="query-params",
+            persist_state="session",
+            help="Complete days, counted back from the newest complete one",
+        )
+        workload = _one_of("Workload", "workload", workloads, "all is every workload together")
+        versus = VERSUS[0]
+        weight = WEIGHTS[0]
+        if with_comparison:
+            versus = st.segmented_control(
+                "Compared with",
+                VERSUS,
+                default=VERSUS[0],
+                required=True,
+                key="vs",
+                bind="query-params",
+                persist_state="session",
+                help="previous is the equally long window before",
+            )
+            weight = st.segmented_control(
+                "Weight",
+                WEIGHTS,
+                default=WEIGHTS[0],
+                required=True,
+                key="weight",
+                bind="query-params",
+                persist_state="session",
+                help="gpu: an attempt counts by its GPUs. wall: every attempt counts the same.",
+            )
+    _say_if_refused("days", asked["days"], DAYS, days or 28)
+    _say_if_refused("vs", asked["vs"], VERSUS, versus or VERSUS[0])
+    _say_if_refused("weight", asked["weight"], WEIGHTS, weight or WEIGHTS[0])
+    _stop_if_unknown("team", team, teams)
+    _stop_if_unknown("workload", workload, workloads)
+    return _scope(team, workload, weight or WEIGHTS[0], days or 28, versus or VERSUS[0])
+
+
+def sentence(scope: Scope, window: Mapping[str, Any]) -> str:
+    """What the numbers are of, as one line; `window` is the row of `window_of`."""
+    parts = [
+        "Fleet" if scope.team == FLEET else scope.team,
+        "all workloads" if scope.workload == ALL else f"{scope.workload} workloads",
+        words.days(scope.first_day, scope.last_day),
+        f"{words.count(window.get('jobs') or 0)} jobs, "
+        f"{words.count(window.get('attempts') or 0)} attempts, "
+        f"{words.hours(window.get('gpu_seconds') or 0)} GPU-hours",
+    ]
+    if scope.weight != WEIGHTS[0]:
+        parts.append("every attempt counts the same")
+    if scope.is_compared:
+        parts.append(f"compared with {words.days(*scope.previous[2:])}")
+    elif scope.why_not_compared:
+        parts.append(scope.why_not_compared)
+    return " \u00b7 ".join(parts)
+
+
+def choose(name: str, value: object) -> None:
+    """Set a filter from a button's callback; the URL follows."""
+    st.session_state[name] = value
+
+
+def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Scope:
+    published = data.row("select first_day, last_complete_day, newest_day from publication")
+    complete, newest = published.get("last_complete_day"), published.get("newest_day")
+    if newest is None:
+        st.caption("The warehouse holds no attempts yet. Run `make ingest LOGS=...` to add dumps.")
+        st.stop()
+    last = complete or newest
+    asked = last - timedelta(days=days - 1)
+    starts = published["first_day"]
+    reaches_back = starts <= asked - timedelta(days=days)
+    return Scope(
+        team=team,
+        workload=workload,
+        weight=weight,
+        first_day=max(asked, starts),
+        last_day=last,
+        data_starts=starts,
+        newest_day=newest,
+        is_complete=complete is not None,
+        is_compared=versus == VERSUS[0] and reaches_back,
+        why_not_compared=""
+        if versus != VERSUS[0] or reaches_back
+        else f"not compared: the data starts {words.day(starts)}",
+    )
+
+
+def _column(sql: str, *parameters: object) -> list[str]:
+    return data.frame(sql, *parameters).to_series().to_list()
+
+
+def _one_of(label: str, name: str, options: Sequence[str], help_text: str) -> str:
+    asked = st.query_params.get(name) or st.session_state.get(name)
+    # A value that is not there stays chosen, so that the page can name it and the link survives.
+    unknown = [asked] if asked and asked not in options else []
+    chosen: str = st.selectbox(
+        label,
+        [*options, *unknown],
+        key=name,
+        bind="query-params",
+        persist_state="session",
+        filter_mode="contains",
+        help=help_text,
+    )
+    return chosen
+
+
+def _say_if_refused(name: str, asked: str | None, offered: Sequence[object], used: object) -> None:
+    if asked is not None and asked not in {str(option) for option in offered}:
+        listed = ", ".join(str(option) for option in offered)
+        st.warning(
+            f"The link asks for {name} = \u201c{words.plain(asked)}\u201d, which is not offered "
+            f"({listed}). This page shows {used}."
+        )
+
+
+def _stop_if_unknown(name: str, chosen: str, options: Sequence[str]) -> None:
+    if chosen in options:
+        return
+    st.warning(f"There is no {name} \u201c{words.plain(chosen)}\u201d in this warehouse.")
+    with st.container(horizontal=True):
+        for near in [*words.nearest(chosen, options[1:]), options[0]]:
+            st.button(
+                f"Show {words.plain(near)}",
+                key=f"near {name} {near}",
+                on_click=choose,
+                args=(name, near),
+            )
+    st.stop()

@@ -1,0 +1,174 @@
+"""The six numbers of the Overview, and the shares that its bars are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from app import data, filters, selects, tiles, words
+
+
+def row(
+    chosen: filters.Scope,
+    now: Mapping[str, Any],
+    before: Mapping[str, Any],
+    target: float | None,
+) -> None:
+    """Draw the six; `now` and `before` are rows of WINDOW, `before` empty where not compared."""
+    measures = words.glossary()
+    days = data.frame(selects.BY_DAY, *chosen.month, chosen.weight, target)
+    silent = not_reported(now)
+    with st.grid(6, min_column_width=128, gap="small"):
+        tiles.kpi(
+            measures["ett_gpu_ratio" if chosen.weight == "gpu" else "ett_ratio"],
+            now["ett"],
+            before.get("ett"),
+            label="ETT",
+            show=words.ratio,
+            difference=words.points,
+            rests_on=now["attempts"],
+            note=silent or against(now["ett"], target),
+            series=days["ett_ratio"].to_list(),
+        )
+        tiles.kpi(
+            measures["lost_gpu_seconds"],
+            now["lost_amount"] if not silent else None,
+            before.get("lost_amount"),
+            label=f"Lost {chosen.hours}",
+            show=words.hours,
+            difference=_more_hours,
+            rests_on=now["attempts"],
+            note=silent or f"of {words.hours(now['instrumented'])} {chosen.hours}",
+            series=days["lost_amount"].to_list(),
+        )
+        _budget(chosen, target, days, silent)
+        for short, label, thing in (
+            ("tts", "Time to start", "start"),
+            ("ttr", "Time to recover", "recovery"),
+        ):
+            measured = now[f"{short}_count"] or 0
+            p90 = words.duration(now[f"{short}_p90_seconds"])
+            tiles.kpi(
+                measures[f"{short}_p50_seconds"],
+                now[f"{short}_p50_seconds"],
+                before.get(f"{short}_p50_seconds"),
+                label=label,
+                show=words.duration,
+                difference=_more_time,
+                rests_on=measured,
+                note=f"p50 of {words.count(measured)}; p90 {p90}"
+                if measured
+                else silent or f"no {thing} in these days",
+                series=days[f"{short}_p50_seconds"].to_list(),
+            )
+        tiles.kpi(
+            measures["preemption_ratio"],
+            now["preemption_ratio"],
+            before.get("preemption_ratio"),
+            show=words.ratio,
+            difference=words.points,
+            rests_on=now["attempts_ended"],
+            note=f"{words.count(now['preempted'])} of {words.count(now['attempts_ended'])} ends",
+            series=days["preemption_ratio"].to_list(),
+        )
+
+
+def not_reported(window: Mapping[str, Any]) -> str:
+    """Why nothing of ETT can be said of this window; empty where something can."""
+    if window.get("instrumented_ratio"):
+        return ""
+    formats = data.frame("select distinct format from sources order by 1").to_series().to_list()
+    return f"Not reported by {words.plain(', '.join(map(str, formats)))} dumps"
+
+
+def against(ratio: float | None, target: float | None) -> str:
+    """A ratio beside its target, in words."""
+    if target is None:
+        return "no target is set"
+    if ratio is None:
+        return f"target {words.ratio(target, 0)}"
+    distance = words.points(abs(ratio - target)).lstrip("+")
+    return f"target {words.ratio(target, 0)}, {distance} {'above' if ratio >= target else 'short'}"
+
+
+def shares(areas: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
+    """One row an area: amount, share_ratio, previous_share_ratio and difference_ratio.
+
+    An area that one of the windows lacks has share 0 there, so that the differences add up.
+    """
+    now, before = (
+        frame.group_by("area").agg(pl.col("amount", "share_ratio").sum())
+        for frame in (areas, earlier)
+    )
+    joined = now.join(
+        before.select("area", previous_share_ratio="share_ratio"),
+        on="area",
+        how="full",
+        coalesce=True,
+    ).with_columns(pl.col("amount", "share_ratio").fill_null(0))
+    if earlier.is_empty():
+        return joined.with_columns(difference_ratio=pl.lit(None, pl.Float64)).sort("area")
+    return (
+        joined.with_columns(pl.col("previous_share_ratio").fill_null(0))
+        .with_columns(difference_ratio=pl.col("share_ratio") - pl.col("previous_share_ratio"))
+        .sort("area")
+    )
+
+
+def labelled(areas: pl.DataFrame, by_area: pl.DataFrame) -> pl.DataFrame:
+    """The areas with the texts that the cascade draws: `31.2k  3.1 %  +0.6 pp`."""
+    labels = {entry["area"]: _label(entry) for entry in by_area.iter_rows(named=True)}
+    return areas.with_columns(
+        text=pl.Series([words.hours(amount) for amount in areas["amount"]], dtype=pl.String),
+        label=pl.Series([labels[area] for area in areas["area"]], dtype=pl.String),
+    )
+
+
+def _label(entry: Mapping[str, Any]) -> str:
+    amount = f"<b>{words.hours(entry['amount'])}</b>"
+    if entry["area"] == "uninstrumented":
+        return f"{amount}  outside ETT"
+    difference = entry["difference_ratio"]
+    change = "" if difference is None else f"  {words.points(difference)}"
+    return f"{amount}  {words.ratio(entry['share_ratio'])}{change}"
+
+
+def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, silent: str) -> None:
+    budget = data.row(selects.BUDGET, *chosen.month, target) if target is not None else {}
+    earlier = (
+        data.row(selects.BUDGET, *chosen.month_before, target)
+        if budget and chosen.is_compared and chosen.data_starts <= chosen.month_before[2]
+        else {}
+    )
+    left, hours = budget.get("left_ratio"), budget.get("left_gpu_seconds")
+    note = silent or "no target is set"
+    if left is not None and hours is not None and not silent:
+        rate = budget["left_days"]
+        note = (
+            f"overspent by {words.hours(-hours)} GPU-hours"
+            if left < 0
+            else f"{words.hours(hours)} GPU-hours"
+            + (f", {words.compact(rate)} days at this rate" if rate is not None else "")
+        )
+    tiles.kpi(
+        words.glossary()["loss_budget"],
+        left,
+        earlier.get("left_ratio"),
+        show=lambda value: words.ratio(value, 0),
+        difference=lambda change: words.points(change, 0),
+        rests_on=None,
+        note=note,
+        series=days["left_gpu_seconds"].to_list(),
+        bars=True,
+    )
+
+
+def _more_hours(seconds: float) -> str:
+    return f"{'+' if seconds >= 0 else ''}{words.hours(seconds)}"
+
+
+def _more_time(seconds: float) -> str:
+    return f"{'+' if seconds >= 0 else ''}{words.duration(seconds, units=1)}"

@@ -1,0 +1,140 @@
+"""`ett-exporter`: the published warehouse as Prometheus metrics, on loopback unless told otherwise.
+
+Only wires: arguments, log, signals. Never writes to the warehouse; nothing goes to stdout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from app.monitoring.follower import Follower
+from app.monitoring.server import Server
+
+_EXAMPLES = """\
+examples:
+  ett-exporter                                  ./warehouse, on http://127.0.0.1:9108/metrics
+  ett-exporter --warehouse /data/ett --port 9200
+  ett-exporter --host 0.0.0.0                   for a Prometheus on another machine
+
+paths:
+  /metrics     every family; follows each publish by itself
+  /-/healthy   200 while the exporter is up
+  /-/ready     200 once a warehouse is published, 503 before
+
+A scrape job for Prometheus:
+  scrape_configs:
+    - job_name: ett
+      static_configs: [{targets: ["127.0.0.1:9108"]}]
+"""
+_DISTRIBUTION = "ett-observatory"
+_ENDING = {signal.SIGTERM, signal.SIGINT}
+
+_log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT. Returns 0, or 2 where it cannot listen as asked."""
+    asked = _parser().parse_args(arguments)
+    _log_to_stderr(asked.verbose)
+    # before any thread starts, so that all inherit it: the signals are left to `sigwait`
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    follower = Follower(asked.warehouse, _version())
+    try:
+        server = Server(asked.host, asked.port, follower)
+    except OSError as error:
+        print(_cannot_listen(asked.host, asked.port, error), file=sys.stderr)
+        return 2
+    _serve(server, follower)
+    return 0
+
+
+def _serve(server: Server, follower: Follower) -> None:
+    follower.start()
+    serving = threading.Thread(target=server.serve_forever, name="server", daemon=True)
+    serving.start()
+    _log.info("serving %s", server.url())
+    ended_by = signal.sigwait(_ENDING)
+    _log.info("ended by %s", signal.Signals(ended_by).name)
+    server.shutdown()
+    server.server_close()
+    follower.stop()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ett-exporter",
+        description="The published warehouse as Prometheus metrics.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
+    parser.add_argument(
+        "--port", type=_port, default=9108, help="port to listen at (9108); 0 takes a free one"
+    )
+    parser.add_argument(
+        "--warehouse",
+        type=Path,
+        default=Path(os.environ.get("ETT_WAREHOUSE") or "warehouse"),
+        metavar="DIR",
+        help="the warehouse folder ($ETT_WAREHOUSE, else ./warehouse)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log every request")
+    return parser
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: give a number from 0 to 65535")
+    return int(text)
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        what = f"port {port} of {host} is taken. Stop what listens there, or choose another"
+    else:
+        reason = error.strerror or error
+        what = f"cannot listen at {host}, port {port}: {reason}. Choose another --host or"
+    return f"ett-exporter: {what} --port."
+
+
+def _version() -> str:
+    try:
+        return version(_DISTRIBUTION)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _log_to_stderr(is_verbose: bool) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonLines())
+    logging.basicConfig(level=logging.DEBUG if is_verbose else logging.INFO, handlers=[handler])
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object a line: a message may hold anything, a line break included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

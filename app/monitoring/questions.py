@@ -1,0 +1,156 @@
+"""What the exporter asks of the published views: one select a question, and its parameters.
+
+The numbers are the views' own. Only what is past the largest is added up, as `other`, so that no
+fleet exceeds the limit of series.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.monitoring.window_sql import (
+    CATEGORIES,
+    WINDOW_AREAS,
+    WINDOW_INTERRUPTIONS,
+    WINDOW_OF,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A select on one view; `table` names its rows for `families`, `needs` its parameters:
+
+    window_names, first_days    the windows, in two lists of one length
+    last_day                    of every window; null where no day is complete
+    teams, named                every team (not fleet), and those that are not summed into `other`
+    labels                      every value of the label `team`
+    max_domains                 the domains that are not summed into `other`
+    """
+
+    table: str
+    view: str
+    sql: str
+    needs: tuple[str, ...] = ()
+
+
+_OF_WINDOWS = ("window_names", "first_days", "last_day")
+_OF_TEAMS = (*_OF_WINDOWS, "teams", "named")
+
+PUBLICATION = Question(
+    "publication",
+    "publication",
+    """
+    select
+        last_complete_day,
+        schema_version::varchar as schema_version,
+        epoch(published_at)::double as published_timestamp_seconds
+    from publication
+    """,
+)
+
+# Largest first: the first of them are shown by name.
+TEAMS = Question(
+    "teams",
+    "team_day",
+    """
+    select team
+    from team_day
+    where
+        workload = 'all'
+        and team <> 'fleet'
+        and day between $last_day::date - 27 and $last_day::date
+    group by team
+    order by
+        sum(gpu_seconds) desc nulls last,
+        team asc
+    """,
+    ("last_day",),
+)
+
+_TARGETS = """
+    with
+
+    labels as (
+
+        select unnest($labels::varchar[]) as team
+
+    ),
+
+    fleet as (
+
+        select ett_ratio
+        from targets
+        where team = 'fleet'
+
+    )
+
+    select
+        labels.team,
+        coalesce(targets.ett_ratio, fleet.ett_ratio)::double as ett_ratio
+    from labels
+    left join targets on labels.team = targets.team
+    left join fleet on true
+    order by all
+"""
+
+_SOURCES = """
+    with
+
+    placed as (
+
+        select
+            source,
+            data_at,
+            events,
+            row_number() over (order by events desc nulls last, source asc) as place
+        from sources
+
+    )
+
+    select
+        if(place <= 20, source, 'other') as source,
+        epoch(min(data_at))::double as data_timestamp_seconds,
+        sum(events)::double as events
+    from placed
+    group by all
+    order by all
+"""
+
+_REJECTED = """
+    with
+
+    placed as (
+
+        select
+            source,
+            reason,
+            lines,
+            row_number() over (order by lines desc, source asc, reason asc) as place
+        from rejected_by_source
+
+    )
+
+    select
+        if(place <= 60, source, 'other') as source,
+        if(place <= 60, reason, 'other') as reason,
+        sum(lines)::double as lines
+    from placed
+    group by all
+    order by all
+"""
+
+QUESTIONS = (
+    Question("window_of", "window_of", WINDOW_OF, _OF_TEAMS),
+    Question("window_areas", "window_areas", WINDOW_AREAS, _OF_TEAMS),
+    Question(
+        "window_interruptions",
+        "window_interruptions",
+        WINDOW_INTERRUPTIONS,
+        (*_OF_TEAMS, "max_domains"),
+    ),
+    Question("categories", "window_interruptions", CATEGORIES, _OF_WINDOWS),
+    Question("targets", "targets", _TARGETS, ("labels",)),
+    Question("sources", "sources", _SOURCES),
+    Question("rejected_by_source", "rejected_by_source", _REJECTED),
+)
+VIEWS = tuple(dict.fromkeys(question.view for question in (PUBLICATION, TEAMS, *QUESTIONS)))

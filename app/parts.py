@@ -1,0 +1,218 @@
+"""The pieces that every page is made of: header, freshness, cards, charts with their footer.
+
+Draws what it is given; runs no select of its own but the one of freshness.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import plotly.graph_objects as go
+import polars as pl
+import streamlit as st
+
+from app import data, palette, words
+
+SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
+OLD: Final = timedelta(hours=26)
+STALE: Final = timedelta(hours=50)
+_DATA_PAGE: Final = "views/data_page.py"
+
+# Streamlit leaves six empty lines above every page, and a card's caption as far from its title.
+_STYLE: Final = """<style>
+[data-testid="stHeader"] {height: 3rem; min-height: 3rem;}
+[data-testid="stMainBlockContainer"] {padding: 3.25rem 2.5rem 4rem; max-width: 1560px;}
+[data-testid="stHeading"] h1, [data-testid="stHeading"] h3 {padding-top: 0;}
+[data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
+[data-testid="stCaptionContainer"] p {line-height: 1.4;}
+@media (max-width: 640px) {[data-testid="stMainBlockContainer"] {padding: 3.5rem 1rem 3rem;}}
+</style>"""
+# A gauge, drawn here: an icon of streamlit's font would be fetched from another machine.
+_ICON: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="0 0 32 32">'
+    '<path d="M5 23a12 12 0 1 1 22 0" fill="none" stroke="#257DDA" stroke-width="5"/>'
+    '<path d="M16 22l7-10" stroke="#BA4704" stroke-width="3.5" stroke-linecap="round"/></svg>'
+)
+
+
+def frame() -> None:
+    """What the theme's settings cannot say."""
+    st.set_page_config(layout="wide", page_icon=_ICON, initial_sidebar_state=250)
+    st.html(_STYLE)
+
+
+def colours() -> palette.Palette:
+    """The palette of the theme that the reader looks at."""
+    return palette.of(st.context.theme.type)
+
+
+def header(title: str, question: str, now: datetime) -> None:
+    """Title, the one question of the page, and how fresh its numbers are. `now` is aware.
+
+    Fresh: a caption at the right. Old: a warning, then an error, over the whole width.
+    """
+    line, age = _freshness(now)
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"
+    ):
+        with st.container(width="content", gap=None):
+            st.title(title, anchor=False)
+            st.caption(question)
+        if age < OLD:
+            st.caption(line, width="content")
+    if age >= STALE:
+        st.error(f"No event for {words.duration(age.total_seconds())}. {line}.")
+    elif age >= OLD:
+        st.warning(f"Yesterday is missing: numbers end there. {line}.")
+
+
+def _freshness(now: datetime) -> tuple[str, timedelta]:
+    published = data.row("select * from publication")
+    data_at, published_at = published.get("data_at"), published.get("published_at")
+    if data_at is None or published_at is None:
+        return "no event has been read yet", timedelta(0)
+    set_aside = published["rejected"] / ((published["rejected"] + published["events"]) or 1)
+    line = (
+        f"Data to {words.instant(data_at)} UTC \u00b7 published {published_at:%H:%M} UTC, "
+        f"{words.age(now - published_at.replace(tzinfo=UTC))} \u00b7 "
+        f"{words.ratio(set_aside)} of rows set aside"
+    )
+    return line, now - data_at.replace(tzinfo=UTC)
+
+
+@st.fragment(run_every="60s")
+def newer(shown: Path) -> None:
+    """A line to click once another file is published than the one this page shows."""
+    try:
+        current = data.published()
+    except data.NothingPublished:
+        return
+    if current != shown and st.button(
+        "Newer data was published. Show it", icon=":material/update:"
+    ):
+        st.rerun()
+
+
+@contextmanager
+def card(title: str, question: str, height: int = STANDARD) -> Iterator[None]:
+    """A bordered card. A view that fails inside takes down this card only."""
+    with st.container(border=True, gap="xsmall", height="stretch"):
+        with st.container(gap=None):
+            st.subheader(title, anchor=False)
+            st.caption(question)
+        try:
+            with st.skeleton(height):
+                yield
+        except data.ViewFailed as failure:
+            failed(failure)
+
+
+def failed(failure: data.ViewFailed) -> None:
+    """Say which view could not be read, and where to look."""
+    st.error(f"The view `{failure.view}` could not be read: {words.plain(failure.reason, 300)}")
+    st.page_link(_DATA_PAGE, label="Look at Data & definitions")
+
+
+def chart(
+    figure: go.Figure,
+    *,
+    alt: str,
+    stem: str,
+    table: pl.DataFrame,
+    about: str,
+    measures: Sequence[str] = (),
+    sql: str = "",
+) -> None:
+    """A figure with its footer: CSV of the table behind it, and how it is computed."""
+    st.plotly_chart(figure, theme=None, key=f"figure {stem}", alt=alt, config=_plotly_config(stem))
+    footer(stem=stem, table=table, about=about, measures=measures, sql=sql)
+
+
+def legend(areas: Sequence[str]) -> None:
+    """Colours and patterns of these areas with their names, in lifecycle order."""
+    colour = colours()
+    order = [name for name in palette.AREA_ORDER if name in areas]
+    unknown = [name for name in areas if name not in order]
+    items = "".join(
+        f'<span style="white-space:nowrap"><span style="{_swatch(name, colour)}"></span>'
+        f"{html.escape(words.area(name))}</span>"
+        for name in [*order, *unknown]
+    )
+    st.html(
+        '<div style="display:flex;flex-wrap:wrap;gap:4px 16px;font-size:0.85rem;'
+        f'color:{colour.muted}">{items}</div>'
+    )
+
+
+def _swatch(area: str, colour: palette.Palette) -> str:
+    fill, line = colour.area(area), palette.translucent(colour.text, 0.45)
+    angle = {"/": -45, "x": 45, "|": 90, ".": 135, "-": 0}.get(palette.AREA_PATTERN.get(area, ""))
+    hatch = (
+        f"background-image:repeating-linear-gradient({angle}deg,{line} 0 1px,transparent 1px 4px);"
+        if angle is not None
+        else ""
+    )
+    return (
+        "display:inline-block;width:12px;height:12px;margin-right:6px;vertical-align:-1px;"
+        f"border:1px solid {line};background-color:{fill};{hatch}"
+    )
+
+
+def footer(
+    *,
+    stem: str,
+    table: pl.DataFrame,
+    about: str,
+    measures: Sequence[str] = (),
+    sql: str = "",
+) -> None:
+    """CSV and the explanation under a chart or a table."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.download_button(
+            "CSV",
+            partial(csv, table, about),
+            file_name=f"{stem}.csv",
+            mime="text/csv",
+            key=f"csv {stem}",
+            on_click="ignore",
+            type="tertiary",
+            icon=":material/download:",
+        )
+        with st.popover("How it is computed", type="tertiary", icon=":material/function:"):
+            for key in measures:
+                definition(words.glossary()[key])
+            if sql:
+                st.caption("The select behind it")
+                st.code(sql.strip(), language="sql")
+            st.caption("PNG: the camera in the corner of the chart.")
+
+
+def definition(measure: words.Measure) -> None:
+    """A measure of the glossary, in a paragraph."""
+    st.markdown(f"**{measure.label}.** {measure.meaning}")
+    if measure.formula:
+        st.caption(
+            f"{measure.formula} \u00b7 better: {measure.better} \u00b7 view `{measure.view}`"
+        )
+
+
+def csv(table: pl.DataFrame, about: str) -> bytes:
+    """The table as CSV under a comment line that says what it is of."""
+    text = pl.col(pl.String).map_elements(words.cell, return_dtype=pl.String)
+    head = f"# {words.clipped(about, 400)}\n"
+    return (head + table.with_columns(text).write_csv()).encode()
+
+
+def _plotly_config(stem: str) -> dict[str, Any]:
+    return {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage"]],
+        "toImageButtonOptions": {"filename": stem, "format": "png", "scale": 2},
+        "responsive": True,
+    }

@@ -1,0 +1,89 @@
+"""One number at a time: a KPI with its neighbours, a figure of a job, the result of a check.
+
+Draws what it is given; runs no select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+import streamlit as st
+
+from app import words
+
+TOO_FEW: Final = 5  # attempts: below, a number is grey and not compared
+
+
+def kpi(
+    measure: words.Measure,
+    now: float | None,
+    before: float | None,
+    *,
+    show: Callable[[float | None], str],
+    difference: Callable[[float], str],
+    rests_on: int | None,
+    note: str,
+    series: Sequence[float | None],
+    label: str | None = None,
+    bars: bool = False,
+) -> None:
+    """One number with its three neighbours (target in the note, previous period, how many)."""
+    enough = rests_on is None or rests_on >= TOO_FEW
+    delta: str | None = None
+    verdict: str | None = None
+    if now is not None and before is not None and enough:
+        delta = difference(now - before)
+        verdict = _verdict(delta, now - before, measure.better)
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(
+            label or measure.label,
+            _value(now, show, enough),
+            delta=delta,
+            delta_description=verdict,
+            delta_color=_delta_color(verdict, measure.better),
+            delta_arrow="off" if verdict == "unchanged" else "auto",
+            help=f"{measure.meaning} {measure.formula}.",
+            chart_data=[float("nan") if each is None else each for each in series] or None,
+            chart_type="bar" if bars else "area",
+        )
+        st.caption(note)
+
+
+def figure(measure: words.Measure, value: str, note: str, *, label: str | None = None) -> None:
+    """A number of one job: no trend, no comparison but the note."""
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(label or measure.label, value, help=f"{measure.meaning} {measure.formula}.")
+        st.caption(note)
+
+
+def checked(what: str, days: int, gap_seconds: float, *, tolerance: float) -> None:
+    """The result of an identity check, in colour, icon and word."""
+    if abs(gap_seconds) <= tolerance:
+        mark, colour, word = "check_circle", "green", "good"
+    else:
+        mark, colour, word = "error", "red", "broken"
+    st.markdown(
+        f":{colour}[:material/{mark}: {word}] \u00b7 **{what}**, on {words.count(days)} days; "
+        f"largest gap {words.duration(gap_seconds)}."
+    )
+
+
+def _value(now: float | None, show: Callable[[float | None], str], enough: bool) -> str:
+    if now is None:
+        return f":gray[{words.UNKNOWN}]"
+    return show(now) if enough else f":gray[{show(now)}]"
+
+
+def _verdict(delta: str, difference: float, better: str) -> str:
+    if not any(figure in delta for figure in "123456789"):
+        return "unchanged"
+    if better == "neither":
+        return "than before"
+    return "better" if (difference > 0) == (better == "up") else "worse"
+
+
+def _delta_color(verdict: str | None, better: str) -> Literal["normal", "inverse", "off"]:
+    if verdict in (None, "unchanged") or better == "neither":
+        return "off"
+    return "normal" if better == "up" else "inverse"

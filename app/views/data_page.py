@@ -1,0 +1,213 @@
+"""Data & definitions: can I trust these numbers? Sources, lines set aside, identity, meanings."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import polars as pl
+import streamlit as st
+
+from app import data, parts, tiles, words
+from app.charts.shares import unaccounted
+
+ALARM = 0.05  # as the alert EttUnaccountedTimeHigh
+
+SOURCES = "select source, data_at, events, rejected from sources order by data_at desc, source"
+
+REJECTED = (
+    "select source, reason, lines from rejected_by_source order by lines desc, source, reason"
+)
+
+EXAMPLES = """
+select reason, file, line_number, detail, line
+from rejected_lines
+qualify row_number() over (partition by reason order by file, line_number) <= 3
+order by reason, file, line_number
+"""
+
+KINDS = (
+    "select kind, count(*) as anomalies from anomalies group by kind order by anomalies desc, kind"
+)
+
+ANOMALIES = """
+select kind, job_id, attempt, detail
+from anomalies
+where $1 = 'any' or kind = $1
+order by kind, job_id, attempt
+limit 1000
+"""
+
+IDENTITY = """
+select day, wall_us / 1e6 as wall_seconds, areas_us / 1e6 as areas_seconds, gap_us / 1e6 as gap_seconds
+from identity_by_day
+order by abs(gap_us) desc, day
+"""
+
+FLEET = """
+select
+    day,
+    coalesce(max(wall_seconds) filter (where team = 'fleet'), 0) as fleet_seconds,
+    coalesce(sum(wall_seconds) filter (where team <> 'fleet'), 0) as teams_seconds,
+    fleet_seconds - teams_seconds as gap_seconds,
+    1e-9 * greatest(max(fleet_seconds) over (), 1) as tolerance_seconds
+from team_day
+where workload = 'all'
+group by day
+order by abs(gap_seconds) desc, day
+"""
+
+UNACCOUNTED = """
+select
+    teams.team,
+    windows.unaccounted_gpu_seconds / 3600 as unaccounted_gpu_hours,
+    windows.unaccounted_gpu_seconds
+    / nullif(windows.gpu_seconds - windows.uninstrumented_gpu_seconds, 0) as unaccounted_ratio
+from (
+    select distinct team
+    from team_day
+    where team <> 'fleet' and workload = 'all' and day between $1 and $2
+) as teams
+cross join lateral (from window_of(teams.team, 'all', $1, $2)) as windows
+where unaccounted_ratio is not null
+order by unaccounted_ratio desc, teams.team
+limit 20
+"""
+
+JOBS = """
+select
+    count(*) as jobs,
+    count(*) filter (where gpus is null) as without_gpus,
+    count(*) filter (where is_excluded) as excluded,
+    count(*) filter (where not is_instrumented) as uninstrumented
+from jobs
+"""
+
+published = data.row("select * from publication")
+
+with parts.card("Sources", "How far does each source reach, and what of it was set aside?"):
+    sources = data.frame(SOURCES)
+    st.dataframe(
+        sources,
+        hide_index=True,
+        alt="Sources with their newest event, rows in and rows set aside",
+        column_config={
+            "data_at": st.column_config.DatetimeColumn(
+                "newest event, UTC", format="D MMM YYYY HH:mm:ss"
+            ),
+            "events": st.column_config.NumberColumn("events in", format="localized"),
+            "rejected": st.column_config.NumberColumn("lines set aside", format="localized"),
+        },
+    )
+    st.caption(
+        f"Publish {words.count(published['sequence'])}, at "
+        f"{words.instant(published['published_at'])} UTC. Days are of {published['time_zone']}. "
+        f"An attempt without an end counts as running until its source is "
+        f"{words.duration(published['stale_after_seconds'])} past its last sign of life."
+    )
+
+with parts.card("Lines set aside", "What could not be read, and why?"):
+    rejected = data.frame(REJECTED)
+    if rejected.is_empty():
+        st.markdown(":green[:material/check_circle: good] \u00b7 No line was set aside.")
+    else:
+        st.dataframe(
+            rejected,
+            hide_index=True,
+            alt="Lines set aside by source and reason",
+            column_config={"lines": st.column_config.NumberColumn(format="localized")},
+        )
+        examples = data.frame(EXAMPLES)
+        for reason in examples["reason"].unique(maintain_order=True):
+            few = examples.filter(pl.col("reason") == reason)
+            with st.expander(f"{words.plain(reason)}: {few.height} examples"):
+                for line in few.iter_rows(named=True):
+                    st.caption(
+                        words.plain(f"{line['file']}:{line['line_number']}  {line['detail']}", 400)
+                    )
+                    st.code(words.clipped(line["line"] or "", 2000), language=None, wrap_lines=True)
+        parts.footer(
+            stem="ett_data_set-aside", table=rejected, about="Lines set aside by source and reason"
+        )
+
+with parts.card(
+    "Identity", "Does every second have exactly one cause, and the fleet no other than its teams?"
+):
+    identity = data.frame(IDENTITY)
+    tiles.checked(
+        "Sum of the areas = wall time",
+        identity.height,
+        float(identity["gap_seconds"][0]) if identity.height else 0.0,
+        tolerance=0.0,
+    )
+    fleet = data.frame(FLEET)
+    tiles.checked(
+        "Fleet = sum of the teams",
+        fleet.height,
+        float(fleet["gap_seconds"][0]) if fleet.height else 0.0,
+        tolerance=float(fleet["tolerance_seconds"][0]) if fleet.height else 0.0,
+    )
+    with st.expander("By day, the largest gap first"):
+        st.dataframe(identity, hide_index=True, alt="Wall time and sum of areas by day")
+    parts.footer(stem="ett_data_identity", table=identity, about="Identity by day", sql=IDENTITY)
+
+with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without saying what for?"):
+    last = published["last_complete_day"] or published["newest_day"]
+    if last is None:
+        st.caption("There is no day with data yet.")
+    else:
+        first = max(last - timedelta(days=27), published["first_day"])
+        teams = data.frame(UNACCOUNTED, first, last)
+        st.caption(f"Share of instrumented GPU-hours, {words.days(first, last)}.")
+        if teams.is_empty():
+            st.caption("No instrumented job ran in these days.")
+        else:
+            parts.chart(
+                unaccounted(teams, ALARM, parts.colours()),
+                alt="Unaccounted share of GPU-hours by team",
+                stem="ett_data_unaccounted",
+                table=teams,
+                about=f"Unaccounted share by team, {words.days(first, last)}",
+                measures=("unaccounted_gpu_seconds", "instrumented_ratio"),
+                sql=UNACCOUNTED,
+            )
+
+with parts.card(
+    "Jobs outside the ratios", "Which jobs count only in part, or not at all?", parts.SPARKLINE
+):
+    jobs = data.row(JOBS)
+    with st.grid(3, min_column_width=150, gap="small"):
+        for label, key, meaning in (
+            ("GPUs unknown", "without_gpus", "Counted in seconds, not in GPU-hours"),
+            ("Excluded", "excluded", "Excluded by the settings; outside every ratio"),
+            (
+                "Uninstrumented",
+                "uninstrumented",
+                "Their sources cannot say what they did; outside ETT",
+            ),
+        ):
+            st.metric(label, words.count(jobs[key]), help=meaning)
+    st.caption(f"Of {words.count(jobs['jobs'])} jobs.")
+
+with parts.card("Anomalies", "Where did sources contradict themselves or each other?"):
+    kinds = data.frame(KINDS)
+    if kinds.is_empty():
+        st.markdown(":green[:material/check_circle: good] \u00b7 No contradiction was found.")
+    else:
+        st.dataframe(kinds, hide_index=True, alt="Anomalies by kind")
+        kind = st.selectbox("Kind", ["any", *kinds["kind"]], key="kind", bind="query-params")
+        anomalies = data.frame(ANOMALIES, kind)
+        st.dataframe(anomalies, hide_index=True, lazy=False, alt="Anomalies, the first thousand")
+        parts.footer(stem="ett_data_anomalies", table=anomalies, about="Anomalies", sql=ANOMALIES)
+
+with parts.card("Definitions", "What does each word and number mean?"):
+    tab_measures, tab_areas = st.tabs(["Measures", "Areas"])
+    with tab_measures:
+        find = st.text_input("Find a measure", key="find", placeholder="recover, saved, ratio")
+        with st.grid(2, min_column_width=340, gap="small"):
+            for measure in words.glossary().values():
+                text = f"{measure.label} {measure.key} {measure.meaning}".casefold()
+                if (find or "").casefold() in text:
+                    parts.definition(measure)
+    with tab_areas, st.grid(2, min_column_width=340, gap="small"):
+        for area in words.areas().values():
+            st.markdown(f"**{area.label}.** {area.meaning}")

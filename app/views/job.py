@@ -1,0 +1,247 @@
+"""Job: what happened to this job? Reached by a link or from the Jobs table."""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from app import data, parts, selects, tiles, words
+from app.charts.cascade import cascade
+from app.charts.gantt import MOST_ATTEMPTS, gantt
+
+MOST_SPANS = 20_000
+JOBS_PAGE = "views/jobs.py"
+
+asked = st.query_params.get("job", "")
+if not asked:
+    st.caption("No job is named in the link. Choose one from the list.")
+    st.page_link(JOBS_PAGE, label="Jobs", icon=":material/list_alt:")
+    st.stop()
+job = data.row(selects.JOB, asked)
+if not job:
+    st.warning(f"There is no job \u201c{words.plain(asked, 256)}\u201d in this warehouse.")
+    for near in data.frame(selects.LIKE, asked[:256])["job_id"]:
+        st.page_link("views/job.py", label=words.plain(near, 256), query_params={"job": near})
+    st.page_link(JOBS_PAGE, label="All jobs", icon=":material/list_alt:")
+    st.stop()
+
+attempts = data.frame(selects.ATTEMPTS, asked)
+zone = data.row("select time_zone from publication")["time_zone"]
+about = f"Job {asked}"
+stem = f"ett_job_{words.slug(asked)}"
+with st.container(gap=None):
+    st.subheader(words.plain(asked, 256), anchor=False)
+    st.markdown(
+        " \u00b7 ".join(
+            [
+                words.plain(f"team {job['team']}"),
+                words.plain(f"{job['workload']} workload"),
+                f"{words.count(job['gpus'])} GPUs" if job["gpus"] is not None else "GPUs unknown",
+                f"**{words.plain(job['last_outcome'] or 'no end known')}**",
+            ]
+        )
+    )
+if job["is_excluded"]:
+    st.info("This job is excluded by the settings: it is outside every ratio and rollup.")
+if not job["is_instrumented"]:
+    st.info("The sources of this job cannot say what it did: all of its time is uninstrumented.")
+
+# -- header --------------------------------------------------------------------------------------
+
+measures = words.glossary()
+team = data.row(selects.TEAM_OF_ALL_DAYS, job["team"])
+tts, ttr = job["tts_seconds"], job["max_ttr_seconds"]
+with st.grid(5, min_column_width=150, gap="small"):
+    tiles.figure(
+        measures["ett_ratio"],
+        words.ratio(job["ett_ratio"]),
+        f"team {words.ratio(team.get('ett_ratio'))}, all its days",
+        label="ETT",
+    )
+    tiles.figure(
+        measures["lost_gpu_seconds"],
+        words.hours(job["lost_gpu_seconds"]),
+        f"of {words.hours(job['gpu_seconds'])} GPU-hours",
+    )
+    tiles.figure(
+        measures["tts_seconds"],
+        words.duration(tts),
+        "first batch of attempt 1" if tts is not None else "attempt 1 never trained",
+    )
+    tiles.figure(
+        measures["max_ttr_seconds"],
+        words.duration(ttr),
+        words.many(job["interruptions"], "interruption")
+        if job["interruptions"]
+        else "never interrupted",
+    )
+    tiles.figure(
+        measures["wall_seconds"],
+        words.duration(job["wall_seconds"]),
+        f"{words.many(job['attempts'], 'attempt')}, {words.duration(job['queue_seconds'])} in queue",
+    )
+
+# -- Gantt ---------------------------------------------------------------------------------------
+
+detail = pl.DataFrame()
+with parts.card("Timeline", "What did each attempt do, and where did it stop?", parts.EVIDENCE):
+    detail = data.detail(asked, attempts["ended_at"].drop_nulls().to_list(), zone)
+    if detail.is_empty():
+        st.caption("No timeline is kept for this job.")
+    else:
+        aligned = st.toggle(
+            "Start every attempt at zero",
+            key="aligned",
+            bind="query-params",
+            help="Lines the attempts up, so that their start-ups can be compared",
+        )
+        if attempts.height > MOST_ATTEMPTS:
+            st.caption(
+                f"The last {MOST_ATTEMPTS} attempts; {attempts.height - MOST_ATTEMPTS} earlier "
+                "ones are in the table below."
+            )
+        parts.chart(
+            gantt(attempts, detail, parts.colours(), aligned=aligned),
+            alt=f"Timeline of the attempts. {about}",
+            stem=f"{stem}_timeline",
+            table=detail.filter(pl.col("kind").is_in(["area", "save"])),
+            about=about,
+            measures=("unsaved_seconds", "ttr_seconds", "checkpoint_saves"),
+        )
+        parts.legend(detail.filter(pl.col("kind") == "area")["name"].unique().to_list())
+        st.caption(
+            "Times in UTC. Ticks above a bar are checkpoints. Slanted lines: start-up after an "
+            "interruption; wine: unsaved training. D done, F failed, P preempted, T timed out, "
+            "C cancelled, L lost, R running."
+        )
+
+# -- attempts ------------------------------------------------------------------------------------
+
+numbers = attempts["attempt"].to_list()
+wanted = st.query_params.get("attempt")
+selected = int(wanted) if wanted and wanted.isdecimal() and len(wanted) < 10 else None
+if wanted is not None and selected not in numbers:
+    st.warning(
+        f"This job has no attempt \u201c{words.plain(wanted)}\u201d. "
+        f"It has {numbers[0]} to {numbers[-1]}; attempt {numbers[-1]} is shown."
+    )
+selected = selected if selected in numbers else numbers[-1]
+
+
+def choose() -> None:
+    """Put the selected attempt into the URL."""
+    rows = st.session_state["attempts table"]["selection"]["rows"]
+    if rows:
+        st.query_params["attempt"] = str(numbers[rows[0]])
+
+
+with parts.card("Attempts", "How did each end, and what did it cost?"):
+    st.dataframe(
+        attempts,
+        key="attempts table",
+        on_select=choose,
+        selection_mode="single-row-required",
+        selection_default={"selection": {"rows": [numbers.index(selected)]}},
+        height=min(420, 38 + 35 * attempts.height),
+        hide_index=True,
+        placeholder=words.UNKNOWN,
+        alt=f"Attempts. {about}",
+        column_config={
+            "attempt": st.column_config.NumberColumn("attempt", pinned=True),
+            "gpus": st.column_config.NumberColumn("GPUs"),
+            "message": st.column_config.TextColumn("message", width="medium"),
+            **{
+                name: st.column_config.DatetimeColumn(
+                    name.removesuffix("_at").replace("_", " "), format="D MMM HH:mm:ss"
+                )
+                for name in ("started_at", "first_batch_at", "ended_at")
+            },
+            **{
+                name: st.column_config.NumberColumn(
+                    f"{name.removesuffix('_seconds').replace('_', ' ')} s", format="%.0f"
+                )
+                for name in attempts.columns
+                if name.endswith("_seconds")
+            },
+        },
+    )
+    parts.footer(stem=f"{stem}_attempts", table=attempts, about=about, sql=selects.ATTEMPTS)
+
+one = attempts.row(by_predicate=pl.col("attempt") == selected, named=True)
+left, right = st.columns([3, 2], gap="small")
+with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
+    areas = data.frame(selects.AREAS_OF_ATTEMPT, asked, selected).with_columns(label=pl.lit(""))
+    if areas.is_empty():
+        st.caption("This attempt took no time.")
+    else:
+        if one["message"]:
+            st.code(words.clipped(one["message"], 2000), language=None, wrap_lines=True)
+        texts = [words.duration(seconds) for seconds in areas["amount"]]
+        totals = areas.group_by("area").agg(pl.col("amount").sum())
+        whole = float(totals["amount"].sum())
+        labels = {
+            area: f"<b>{words.duration(seconds)}</b>  {words.ratio(seconds / whole)}"
+            for area, seconds in totals.iter_rows()
+        }
+        parts.chart(
+            cascade(
+                areas.with_columns(
+                    text=pl.Series(texts),
+                    label=pl.Series([labels[area] for area in areas["area"]]),
+                ),
+                parts.colours(),
+                "wall",
+                f"<b>{words.duration(whole)}</b>",
+            ),
+            alt=f"Seconds of attempt {selected} by area. {about}",
+            stem=f"{stem}_{selected}_areas",
+            table=areas.drop("label"),
+            about=f"{about}, attempt {selected}",
+            sql=selects.AREAS_OF_ATTEMPT,
+        )
+with right, parts.card("Stages", "Which part of a phase took how long? They may overlap."):
+    stages = data.frame(selects.STAGES, asked, selected)
+    if stages.is_empty():
+        st.caption("No stages are reported for this attempt.")
+    else:
+        st.dataframe(
+            stages,
+            hide_index=True,
+            alt=f"Stages of attempt {selected}. {about}",
+            column_config={"seconds": st.column_config.NumberColumn("seconds", format="%.1f")},
+        )
+
+with st.expander(f"Spans of attempt {selected}, and the dump each came from"):
+    if detail.is_empty():
+        st.caption("No spans are kept for this job.")
+    else:
+        spans = (
+            detail.filter(
+                (pl.col("attempt") == selected) & pl.col("kind").is_in(["span", "failure"])
+            )
+            .with_columns(
+                started_at=pl.from_epoch("started_us", time_unit="us"),
+                seconds=(pl.col("ended_us") - pl.col("started_us")) / 1e6,
+            )
+            .select("kind", "name", "stage", "rank", "started_at", "seconds", "detail", "file")
+        )
+        if spans.height > MOST_SPANS:
+            st.caption(f"The first {words.count(MOST_SPANS)} of {words.count(spans.height)} spans.")
+        spans = spans.head(MOST_SPANS)
+        st.dataframe(
+            spans,
+            hide_index=True,
+            lazy=False,
+            placeholder=words.UNKNOWN,
+            alt=f"Spans of attempt {selected}. {about}",
+            column_config={
+                "started_at": st.column_config.DatetimeColumn(
+                    "started", format="D MMM HH:mm:ss.SSS"
+                ),
+                "seconds": st.column_config.NumberColumn("seconds", format="%.3f"),
+                "file": st.column_config.TextColumn("dump", width="large"),
+            },
+        )
+        parts.footer(
+            stem=f"{stem}_{selected}_spans", table=spans, about=f"{about}, attempt {selected}"
+        )

@@ -1,0 +1,122 @@
+"""Jobs: which jobs lost the most? A table to find a job in, and a row to click."""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from app import data, filters, parts, words
+
+MOST = 500
+
+JOBS = """
+select
+    job_id,
+    team,
+    lost_gpu_seconds / 3600 as lost_gpu_hours,
+    ett_ratio * 100 as ett_percent,
+    gpus,
+    attempts,
+    interruptions,
+    last_outcome,
+    workload,
+    wall_seconds / 3600 as wall_hours,
+    first_started_at,
+    last_ended_at,
+    is_instrumented,
+    is_excluded,
+    count(*) over () as found
+from jobs
+where
+    ($1 = 'fleet' or team = $1)
+    and ($2 = 'all' or workload = $2)
+    and ($3 = '' or contains(lower(job_id), lower($3)))
+    and ($3 <> '' or last_ended_at >= $4)
+    and ($5 = 'any' or last_outcome = $5)
+    and ($6 = 0 or gpus >= $6)
+order by lost_gpu_seconds desc nulls last, job_id asc
+limit 500
+"""
+
+chosen = filters.show(with_comparison=False)
+zone = data.row("select time_zone from publication")["time_zone"]
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    search = st.text_input(
+        "Job id", key="q", bind="query-params", placeholder="a part of the id", max_chars=256
+    )
+    ends = data.frame("select distinct last_outcome from jobs order by 1").to_series().to_list()
+    outcome = st.selectbox(
+        "Last outcome", ["any", *(end for end in ends if end)], key="outcome", bind="query-params"
+    )
+    gpus = st.number_input(
+        "GPUs at least", min_value=0, value=0, step=8, key="gpus", bind="query-params"
+    )
+
+with parts.card(
+    "Jobs by GPU-hours lost", "Which jobs should someone look at first?", parts.EVIDENCE
+):
+    parameters = (
+        chosen.team,
+        chosen.workload,
+        (search or "").strip(),
+        data.midnight(chosen.first_day, zone),
+        outcome,
+        int(gpus or 0),
+    )
+    jobs = data.frame(JOBS, *parameters)
+    if jobs.is_empty():
+        st.caption(
+            "No job is like this. Take a letter off the id, choose any outcome, or lower the GPUs."
+            if search or outcome != "any" or gpus
+            else "No job ran here in these days. Choose more days, or another team or workload."
+        )
+    else:
+        found = jobs["found"][0]
+        days = "of all days" if search else f"since {words.day(chosen.first_day)}"
+        about = (
+            f"{words.count(found)} jobs {days}, of {chosen.team}, {chosen.workload} workloads"
+            f"{f'; the {MOST} that lost most' if found > MOST else ''}"
+        )
+        st.caption(f"{words.plain(about, 300)}. Select a row to see the job.")
+        picked = st.dataframe(
+            jobs.drop("found"),
+            key="jobs table",
+            on_select="rerun",
+            selection_mode="single-row",
+            height=min(640, 38 + 35 * jobs.height),
+            hide_index=True,
+            lazy=False,
+            placeholder=words.UNKNOWN,
+            alt=about,
+            column_config={
+                "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+                "gpus": st.column_config.NumberColumn("GPUs"),
+                "last_outcome": st.column_config.TextColumn("ended"),
+                "ett_percent": st.column_config.NumberColumn("ETT", format="%.1f %%"),
+                "lost_gpu_hours": st.column_config.ProgressColumn(
+                    "lost GPU-hours",
+                    format="compact",
+                    min_value=0,
+                    max_value=float(jobs["lost_gpu_hours"].fill_null(0).to_numpy().max()) or 1.0,
+                ),
+                "wall_hours": st.column_config.NumberColumn("wall hours", format="%.1f"),
+                "first_started_at": st.column_config.DatetimeColumn(
+                    "started", format="D MMM HH:mm"
+                ),
+                "last_ended_at": st.column_config.DatetimeColumn(
+                    "last sign of life", format="D MMM HH:mm"
+                ),
+                "is_instrumented": st.column_config.CheckboxColumn("instrumented"),
+                "is_excluded": st.column_config.CheckboxColumn("excluded"),
+            },
+        )
+        rows = picked["selection"]["rows"]
+        if rows:
+            st.switch_page("views/job.py", query_params={"job": jobs["job_id"][rows[0]]})
+        parts.footer(
+            stem=chosen.stem("jobs", "lost"),
+            table=jobs.select(pl.exclude("found")),
+            about=about,
+            measures=("lost_gpu_seconds", "ett_gpu_ratio"),
+            sql=JOBS,
+        )

@@ -1,0 +1,48 @@
+"""Opens a published file: read-only, no downloads, nothing else in reach but the detail folder.
+
+Knows neither streamlit nor prometheus, and never opens the file that ingest writes.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import duckdb
+
+_NO_DOWNLOADS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_opening = threading.Lock()
+
+
+def connect(path: Path) -> duckdb.DuckDBPyConnection:
+    """Open a published file. Take a `cursor()` for each query: threads mix results otherwise.
+
+    Raises duckdb.Error where the file is gone (a newer publish pruned it) or is not a DuckDB file.
+    """
+    with _opening:
+        connection = duckdb.connect(str(path), read_only=True, config=_NO_DOWNLOADS)
+        try:
+            _confine(connection, path.resolve().parent / "detail")
+        except duckdb.Error:
+            connection.close()
+            raise
+    return connection
+
+
+def _confine(connection: duckdb.DuckDBPyConnection, detail: Path) -> None:
+    # connections of one process to one file share settings: the second finds them locked
+    ((is_locked,),) = connection.execute("select current_setting('lock_configuration')").fetchall()
+    if is_locked:
+        return
+    folder = str(detail).replace("'", "''")
+    for setting in (
+        "timezone = 'UTC'",
+        "temp_directory = ''",  # a reader writes nothing into the warehouse, not even for a moment
+        f"allowed_directories = ['{folder}/']",
+        "enable_external_access = false",
+        "lock_configuration = true",  # the last: it refuses every later one
+    ):
+        connection.execute(f"set global {setting}")

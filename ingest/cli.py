@@ -1,0 +1,305 @@
+"""`ett-ingest`: dumps in, warehouse out, while dashboard and exporter keep running."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import duckdb
+
+from ingest import dumps, loader, plan, publish, warehouse
+from ingest.collectors.base import Reading
+from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
+from ingest.formats import FORMATS, Format
+from ingest.loader import Incoming, Loaded
+from ingest.moment import Moment
+from ingest.progress import Progress
+from ingest.settings import Settings, read_settings
+
+PUBLISH_EVERY_SECONDS = 15.0
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LOG = logging.getLogger("ingest")
+_EXAMPLES = """\
+examples:
+  ett-ingest dumps/                          every dump below a folder
+  ett-ingest 'logs/*.jsonl.gz' more.jsonl    patterns and files
+  zcat old.gz | ett-ingest -                 standard input
+  ett-ingest --timezone Europe/Berlin --cluster alps sacct.txt
+  ett-ingest --dry-run dumps/                what would happen
+
+A dump is known by its content: ingesting it again changes nothing. Lines that cannot be read are
+set aside with file, line number and reason; the good lines around them load.
+exit status: 0 loaded, 1 more lines set aside than --max-rejected allows,
+             2 unusable arguments, or nothing that can be read or written
+"""
+
+
+@dataclass(slots=True)
+class Summary:
+    """What an ingest did, file by file."""
+
+    loaded: list[Loaded] = field(default_factory=list)
+    skipped: list[plan.Skipped] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+    @property
+    def events(self) -> int:
+        return sum(one.events for one in self.loaded)
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Lines set aside, by reason, the most frequent first."""
+        total: dict[str, int] = {}
+        for one in self.loaded:
+            for reason, lines in one.rejected.items():
+                total[reason] = total.get(reason, 0) + lines
+        return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def has_read_anything(self) -> bool:
+        return any(one.unreadable is None for one in self.loaded) or any(
+            one.is_known for one in self.skipped
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    chosen = _parser().parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
+    )
+    began = time.monotonic()
+    try:
+        summary = _ingest(chosen)
+    except IngestError as error:
+        print(f"ett-ingest: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "ett-ingest: stopped. What was committed stays; run it again to finish.",
+            file=sys.stderr,
+        )
+        return 130
+    _report(summary, time.monotonic() - began, is_dry=chosen.dry_run)
+    return _status(summary, chosen.max_rejected)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ett-ingest",
+        description="Load job log dumps into the warehouse and publish it.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="file, folder, pattern, or -")
+    parser.add_argument(
+        "--format",
+        default="auto",
+        choices=["auto", *FORMATS],
+        help="the dumps' format (default: told by content)",
+    )
+    parser.add_argument("--cluster", help="which cluster the dumps are from, where they do not say")
+    parser.add_argument(
+        "--timezone",
+        default="UTC",
+        metavar="ZONE",
+        help="zone of times that carry none, such as Europe/Berlin (default: UTC)",
+    )
+    parser.add_argument(
+        "--as-of",
+        metavar="TIME",
+        help="the moment these dumps reach to, RFC 3339; moves the clock that tells running from lost",
+    )
+    parser.add_argument(
+        "--warehouse",
+        type=Path,
+        default=Path(os.environ.get("ETT_WAREHOUSE", "warehouse")),
+        metavar="DIR",
+        help="the warehouse's folder (default: $ETT_WAREHOUSE, else ./warehouse)",
+    )
+    parser.add_argument(
+        "--max-rejected",
+        type=int,
+        metavar="N",
+        help="exit with 1 if more lines than this are set aside (default: no limit)",
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=600,
+        metavar="SECONDS",
+        help="how long to wait for another ingest to finish (default: 600)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, change nothing")
+    return parser
+
+
+def _ingest(chosen: argparse.Namespace) -> Summary:
+    settings = read_settings(Path(os.environ.get("ETT_CONFIG", "ett.toml")))
+    moment = _moment(chosen.as_of)
+    reading = Reading(chosen.cluster, _zone(chosen.timezone))
+    forced = None if chosen.format == "auto" else FORMATS[chosen.format]
+    with TemporaryDirectory(prefix="ett-ingest-") as spool:
+        files, unreadable = dumps.find(chosen.paths, Path(spool))
+        folder = chosen.warehouse
+        if chosen.dry_run and not (folder / "warehouse.duckdb").exists():
+            folder = Path(spool) / "warehouse"
+        summary = Summary(unreadable=unreadable)
+        try:
+            with warehouse.opened(folder, _say_waiting, chosen.wait) as opened:
+                run = _Run(opened, settings, reading, moment, forced, chosen.dry_run)
+                run.load(files, summary)
+        except (duckdb.Error, OSError) as error:
+            raise WarehouseUnusable(
+                f"{folder} could not be written: {error}. What was published before still stands; "
+                "free space or permissions, then run the same command again."
+            ) from None
+    return summary
+
+
+def _moment(as_of: str | None) -> Moment:
+    now = datetime.now(UTC)
+    latest = now + timedelta(hours=24)
+    as_of_us = None
+    if as_of is not None:
+        try:
+            told = datetime.fromisoformat(as_of)
+        except ValueError:
+            raise UnusableArguments(
+                f"--as-of {as_of!r} is no time. Write it as 2026-03-01T00:00:00Z."
+            ) from None
+        if told.tzinfo is None:
+            raise UnusableArguments(f"--as-of {as_of!r} has no offset from UTC. Add Z or +01:00.")
+        if told > latest:
+            raise UnusableArguments(f"--as-of {as_of!r} lies over 24 h in the future.")
+        as_of_us = _microseconds(told)
+    return Moment(now.replace(tzinfo=None), _microseconds(latest), as_of_us)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise UnusableArguments(
+            f"--timezone {name!r} is not known. Give an IANA name such as Europe/Berlin."
+        ) from None
+
+
+def _say_waiting(holder: str) -> None:
+    _LOG.info("waiting: the warehouse is being written by %s", holder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One ingest into an open warehouse."""
+
+    warehouse: warehouse.Warehouse
+    settings: Settings
+    reading: Reading
+    moment: Moment
+    forced: Format | None
+    is_dry: bool
+
+    def load(self, files: list[dumps.DumpFile], summary: Summary) -> None:
+        """Load files in batches and publish what they changed."""
+        published = time.monotonic()
+        with Progress(sum(file.bytes for file in files)) as progress:
+            for batch in plan.batches(self._incoming(files, summary, progress)):
+                loaded = loader.load_batch(
+                    self.warehouse,
+                    batch,
+                    self.reading,
+                    self.settings,
+                    self.moment,
+                    progress.parsed,
+                    is_dry=self.is_dry,
+                )
+                summary.loaded += loaded
+                progress.events(summary.events)
+                if time.monotonic() - published > PUBLISH_EVERY_SECONDS:
+                    self._publish()
+                    published = time.monotonic()
+            if not self.is_dry:
+                self._move_clocks(summary)
+        self._publish()
+        shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
+
+    def _incoming(
+        self, files: list[dumps.DumpFile], summary: Summary, progress: Progress
+    ) -> Iterator[Incoming]:
+        seen: set[tuple[str, int]] = set()
+        for file in files:
+            one = plan.look_at(self.warehouse.connection, file, self.forced, progress.read)
+            if isinstance(one, plan.Skipped):
+                summary.skipped.append(one)
+                progress.skipped(file.bytes)
+                continue
+            content = (one.fingerprint.sha256, file.bytes)
+            if content in seen:
+                summary.skipped.append(plan.Skipped(file.name, "is given twice", is_known=True))
+                continue
+            seen.add(content)
+            yield one
+
+    def _move_clocks(self, summary: Summary) -> None:
+        """`--as-of` counts for dumps that are known already as well."""
+        if self.moment.as_of_us is None or summary.loaded or not summary.has_read_anything:
+            return
+        loader.move_clocks(
+            self.warehouse, [one.name for one in summary.skipped], self.settings, self.moment
+        )
+
+    def _publish(self) -> None:
+        if not self.is_dry and not publish.is_published(self.warehouse):
+            publish.publish(self.warehouse, self.settings, self.moment.now)
+
+
+def _report(summary: Summary, seconds: float, *, is_dry: bool) -> None:
+    for note in (*_notes(summary),):
+        print(note)
+    would = "would load" if is_dry else "loaded"
+    files = sum(one.unreadable is None for one in summary.loaded)
+    print(f"{would} {summary.events:,} events from {files:,} files in {seconds:.1f} s")
+    if summary.reasons:
+        listed = ", ".join(f"{reason} {lines:,}" for reason, lines in summary.reasons.items())
+        print(f"set aside {sum(summary.reasons.values()):,} lines: {listed}")
+        print("they are listed on the dashboard's Data page and in the view rejected_lines")
+
+
+def _notes(summary: Summary) -> Iterator[str]:
+    for note in summary.unreadable:
+        yield f"cannot read {note}"
+    for one in summary.loaded:
+        if one.unreadable is not None:
+            yield f"cannot read {one.unreadable}"
+    for skipped in summary.skipped:
+        yield f"left aside {skipped.name}: it {skipped.why}"
+
+
+def _status(summary: Summary, allowed: int | None) -> int:
+    if not summary.has_read_anything:
+        print("ett-ingest: nothing that was given can be read as a dump.", file=sys.stderr)
+        return 2
+    if allowed is not None and sum(summary.reasons.values()) > allowed:
+        print(f"ett-ingest: more than {allowed:,} lines were set aside.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

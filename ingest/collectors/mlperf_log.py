@@ -1,0 +1,194 @@
+"""What an MLPerf log tells about each launch of its run, gathered record by record. Makes no
+events.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from ingest.collectors.mlperf_text import ErrorLine, Record
+
+_HOUR_US = 3_600_000_000
+_PROGRESS = frozenset({"train_loss", "tracked_stats", "block_stop"})
+_FACTS = frozenset(
+    [
+        "submission_org",
+        "submission_platform",
+        "submission_benchmark",
+        "submission_division",
+        "seed",
+        "global_batch_size",
+    ]
+)
+_PLACEHOLDERS = ("PLACEHOLDER", "UNKNOWN_MLPERF")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far training was; a step only where the log gives samples beside it, since some logs call
+    samples or epochs so.
+    """
+
+    at_us: int
+    samples: int
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A rank starts or stops to evaluate."""
+
+    at_us: int
+    rank: int | None
+    is_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error line at the time it is taken to have happened."""
+
+    at_us: int
+    message: str
+    rank: int | None
+
+
+@dataclass(slots=True)
+class Launch:
+    """How far one launch came; absent is not reached. `seen_us` is the latest time that anything
+    tells.
+    """
+
+    begun_us: int
+    seen_us: int
+    launched_us: int | None = None
+    init_us: int | None = None
+    running_us: int | None = None
+    stopped_us: int | None = None
+    ended_us: int | None = None
+    status: str | None = None
+    due_to: str | None = None
+    initialised: set[int | None] = field(default_factory=set)
+    turns: list[Turn] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    def saw(self, at_us: int) -> None:
+        """Move the latest time that anything tells."""
+        self.seen_us = max(self.seen_us, at_us)
+
+
+@dataclass(slots=True)
+class Log:
+    """A log's launches in file order, and what it says about its submission."""
+
+    launches: list[Launch] = field(default_factory=list)
+    facts: dict[str, object] = field(default_factory=dict)
+    description: object = None
+    is_log: bool = False
+    _before_us: int | None = None
+
+    def describe(self, text: bytes) -> None:
+        """Keep the system's description that the launcher prints, for want of its file."""
+        try:
+            self.description = json.loads(text.partition(b" ")[2])
+        except ValueError:
+            self.description = None
+
+    def mark(self, is_start: bool, at_us: int) -> None:
+        """The launcher starts the run, or stops. Its whole seconds may lie before milliseconds that
+        came first.
+        """
+        self.is_log = True
+        if is_start:
+            self._begin(at_us).launched_us = at_us
+        elif launch := self._open():
+            launch.saw(at_us)
+            launch.ended_us = launch.seen_us
+
+    def record(self, record: Record, label: int | None) -> None:
+        """A rank's record: what several ranks repeat counts from the first, and to the last."""
+        self.is_log = True
+        if record.key in _FACTS and not _is_placeholder(record.value):
+            self.facts.setdefault(record.key, record.value)
+        launch = self._launch_of(record, label)
+        if launch is None:
+            self._before_us = self._before_us or record.at_us
+            return
+        launch.saw(record.at_us)
+        match record.key:
+            case "init_start":
+                launch.initialised.add(label)
+                launch.init_us = min(record.at_us, launch.init_us or record.at_us)
+            case "run_start":
+                launch.running_us = launch.running_us or record.at_us
+            case "run_stop":
+                _stop(launch, record)
+            case "eval_start" | "eval_stop":
+                launch.turns.append(Turn(record.at_us, label, record.key == "eval_start"))
+            case key if key in _PROGRESS and launch.running_us:
+                _progress(launch, record)
+
+    def error(self, error: ErrorLine) -> None:
+        """An error line. Without a believable time of its own it comes right after all that was
+        told before it.
+        """
+        launch = self._open()
+        if launch is None:
+            return
+        after_us = max(launch.seen_us, launch.failures[-1].at_us if launch.failures else 0)
+        told_us = error.told_us
+        # a time far off was told in another zone than the reader said
+        if told_us is None or not after_us <= told_us < after_us + _HOUR_US:
+            told_us = after_us + 1
+        launch.failures.append(Failure(told_us, error.message, error.rank))
+        if told_us == error.told_us:
+            launch.saw(told_us)
+        launch.due_to = launch.due_to or error.due_to
+
+    def close(self) -> None:
+        """A log that was cut off before its run began still tells of one launch."""
+        if not self.launches and self._before_us is not None:
+            self._begin(self._before_us)
+
+    def _launch_of(self, record: Record, label: int | None) -> Launch | None:
+        launch = self._open()
+        if record.key not in ("init_start", "run_start"):
+            return launch
+        is_again = launch is not None and launch.running_us and label in launch.initialised
+        if launch is None or (is_again and record.key == "init_start"):
+            return self._begin(record.at_us)
+        return launch
+
+    def _begin(self, at_us: int) -> Launch:
+        self.launches.append(Launch(begun_us=at_us, seen_us=at_us))
+        return self.launches[-1]
+
+    def _open(self) -> Launch | None:
+        return self.launches[-1] if self.launches and self.launches[-1].ended_us is None else None
+
+
+def _stop(launch: Launch, record: Record) -> None:
+    launch.stopped_us = max(record.at_us, launch.stopped_us or 0)
+    status = record.metadata.get("status")
+    if isinstance(status, str) and launch.status in (None, "success"):
+        launch.status = status
+
+
+def _progress(launch: Launch, record: Record) -> None:
+    samples, step = (_count(record.metadata.get(key)) for key in ("samples_count", "step"))
+    if samples is None:
+        return
+    progress = Progress(record.at_us, samples, step)
+    if not launch.progress or launch.progress[-1] != progress:
+        launch.progress.append(progress)
+
+
+def _count(told: object) -> int | None:
+    if isinstance(told, bool) or not isinstance(told, int | float) or not 0 <= told < 2**63:
+        return None
+    return int(told) if told == int(told) else None
+
+
+def _is_placeholder(told: object) -> bool:
+    return isinstance(told, str) and (not told or any(word in told for word in _PLACEHOLDERS))

@@ -1,0 +1,159 @@
+"""The lines of an MLPerf log that say something: MLLOG records, launcher's marks, errors. Knows no
+job.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
+
+from ingest.collectors.slurm_values import SECOND_US, instants
+from ingest.events import Reason, Rejected
+
+_MOST_ERRORS = 20  # a log
+_LONGEST_MESSAGE = 2_000  # characters
+_EARLIEST_US = 946_684_800 * SECOND_US
+_LATEST_US = 4_102_444_800 * SECOND_US
+_RECORD = ":::MLLOG"
+_LABEL = re.compile(rb"\s*(\d{1,7}):(?: |$)")
+_TRACE = re.compile(rb"\++ ")
+_MARK = re.compile(rb"RUNANDTIME_(START|STOP) (\d{9,11})\s*")
+_RANK = re.compile(rb"\[(?:default|rank)?(\d+)\]: ?")
+_ERROR = re.compile(
+    rb"out of memory|OutOfMemory|oom[-_]kill|NCCL error|CANCELLED AT|srun: error: .*task|"
+    rb"Watchdog caught collective operation timeout|"
+    rb"[Ss]egmentation fault|Bus error|core dumped|Fatal Python error"
+)
+_CANCELLED = re.compile(r"CANCELLED AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?: DUE TO ([A-Z ]+?))? *\*")
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One MLLOG record."""
+
+    at_us: int
+    key: str
+    value: object
+    metadata: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """An error as the log words it; `told_us` is the time on the line itself, `due_to` why Slurm
+    cancelled the step.
+    """
+
+    message: str
+    rank: int | None
+    told_us: int | None = None
+    due_to: str | None = None
+
+
+def split_label(line: bytes) -> tuple[int | None, bytes]:
+    """The task number that `srun -l` puts before a line, and the line."""
+    label = _LABEL.match(line)
+    return (int(label[1]), line[label.end() :]) if label else (None, line)
+
+
+def is_trace(text: bytes) -> bool:
+    """Whether a shell shows a command before it runs it: the trace of `echo RUNANDTIME_START` is no
+    mark.
+    """
+    return _TRACE.match(text) is not None
+
+
+def mark_in(text: bytes) -> tuple[bool, int] | None:
+    """Whether the launcher starts or stops, and when: Unix microseconds of a whole second."""
+    mark = _MARK.fullmatch(text)
+    return (mark[1] == b"START", int(mark[2]) * SECOND_US) if mark else None
+
+
+def records_in(line_number: int, text: bytes) -> Iterator[Record | Rejected]:
+    """The records of one line: ranks that write at once may put several on it."""
+    try:
+        line = text.decode()
+    except UnicodeDecodeError:
+        yield Rejected(
+            line_number, Reason.NOT_UTF8, "an MLLOG record", text.decode(errors="replace")
+        )
+        return
+    for piece in line.split(_RECORD)[1:]:
+        told = piece.lstrip()
+        if not told.startswith("{"):
+            continue  # prose that names the marker
+        try:
+            fields, _ = _DECODER.raw_decode(told)
+        except (ValueError, RecursionError) as why:
+            yield Rejected(line_number, Reason.NOT_JSON, f"an MLLOG record: {why}", line)
+            continue
+        yield _record(fields, line_number, line)
+
+
+def _record(fields: dict[str, object], line_number: int, line: str) -> Record | Rejected:
+    key, time_ms = fields.get("key"), fields.get("time_ms")
+    if not isinstance(key, str) or time_ms is None:
+        missing = "time_ms" if isinstance(key, str) else "key"
+        return Rejected(
+            line_number, Reason.MISSING_FIELD, f"an MLLOG record without {missing}", line
+        )
+    is_number = isinstance(time_ms, int | float) and not isinstance(time_ms, bool)
+    # compared before it is converted: a float may be infinite
+    if not is_number or not _EARLIEST_US <= float(str(time_ms)) * 1000 < _LATEST_US:
+        return Rejected(line_number, Reason.BAD_TIMESTAMP, f"time_ms is {str(time_ms)[:80]}", line)
+    metadata = fields.get("metadata")
+    return Record(
+        at_us=round(float(str(time_ms)) * 1000),
+        key=key,
+        value=fields.get("value"),
+        metadata=metadata if isinstance(metadata, dict) else {},
+    )
+
+
+@dataclass(slots=True)
+class Errors:
+    """Finds the first error line of each kind, of which a log may hold thousands: one a rank, one a
+    frame.
+
+    Remembers which ranks are inside a traceback: its last line, the first that is not indented,
+    names the error.
+    """
+
+    zone: ZoneInfo
+    _seen: set[bytes] = field(default_factory=set)
+    _in_traceback: set[int | None] = field(default_factory=set)
+
+    def error_in(self, label: int | None, text: bytes) -> ErrorLine | None:
+        """The error that a line tells, if it is one and the first of its kind."""
+        rank = _RANK.match(text)
+        said = text[rank.end() :] if rank else text
+        if not self._is_error(label, said) or len(self._seen) >= _MOST_ERRORS:
+            return None
+        kind = re.sub(rb"\d+", b"", said[:200])
+        if kind in self._seen:
+            return None
+        self._seen.add(kind)
+        message = said.decode(errors="replace").strip()[:_LONGEST_MESSAGE]
+        told_us, due_to = self._cancelled(message)
+        return ErrorLine(message, int(rank[1]) if rank else label, told_us, due_to)
+
+    def _is_error(self, label: int | None, said: bytes) -> bool:
+        if said.startswith(b"Traceback (most recent call last)"):
+            self._in_traceback.add(label)
+            return False
+        if label in self._in_traceback and said.strip() and not said[:1].isspace():
+            self._in_traceback.discard(label)
+            return True
+        return _ERROR.search(said) is not None
+
+    def _cancelled(self, message: str) -> tuple[int | None, str | None]:
+        cancelled = _CANCELLED.search(message)
+        if cancelled is None:
+            return None, None
+        try:
+            return instants(cancelled[1], self.zone)[0], cancelled[2]
+        except ValueError:
+            return None, cancelled[2]

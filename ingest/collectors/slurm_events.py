@@ -1,0 +1,210 @@
+"""One row of sacct as events. Numbers no attempts: the rows of a job meet only in the warehouse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ingest.collectors.base import Reading
+from ingest.collectors.slurm_rows import Row
+from ingest.collectors.slurm_states import ENDED, LIVE, RESIZING, WAITING, known_state
+from ingest.collectors.slurm_times import BadTime, Times, times_of
+from ingest.collectors.slurm_values import (
+    SECOND_US,
+    ExitCode,
+    exit_code,
+    gpus_of_gres,
+    gpus_of_tres,
+)
+from ingest.events import Event, EventKind, Outcome, Phase, Reason, Rejected
+
+_KEPT = (
+    "JobID", "NodeList", "NNodes", "Reason", "Comment", "AdminComment", "SystemComment", "WorkDir",
+    "Timelimit", "DerivedExitCode", "Reservation", "Constraints", "Restarts", "FailedNode",
+)  # fmt: skip
+_NOTHING = frozenset({"", "None", "None assigned", "Unknown"})
+_REASONS_OF_AN_END = (
+    "NonZeroExitCode", "RaisedSignal", "JobLaunchFailure", "TimeLimit", "OutOfMemory", "NodeDown",
+    "NodeFail", "SystemFailure", "InactiveLimit", "DeadLine", "launch",
+)  # fmt: skip
+_REQUEUED = frozenset({"REQUEUED", "SPECIAL_EXIT"})
+_LOST_ITS_NODE = frozenset({"NODE_FAIL", "BOOT_FAIL"})
+_CAN_FAIL_TO_LAUNCH = _REQUEUED | _LOST_ITS_NODE | {"FAILED", "LAUNCH_FAILED"}
+
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a row says; `out_of_memory` is the evidence for it, if there is any."""
+
+    row: Row
+    state: str
+    times: Times
+    exit: ExitCode
+    out_of_memory: str | None
+
+    @property
+    def ran(self) -> bool:
+        """Whether it held hardware: a row cancelled before its start, or not launched, did not."""
+        started_us, ended_us = self.times.started_us, self.times.ended_us
+        if started_us is None or self.state in WAITING:
+            return False
+        if ended_us is None or ended_us > started_us:
+            return True
+        if self.state == "CANCELLED":
+            return False
+        return not (self.state in _CAN_FAIL_TO_LAUNCH and self.exit.is_clean)
+
+
+def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Rejected:
+    """A job row's events, or the row set aside. `oom_step` is its step that ran out of memory."""
+    told = _read(row, reading, oom_step)
+    if isinstance(told, Rejected):
+        return told
+    number = _job_number(row)
+    if number is None:
+        return row.rejected(Reason.BAD_VALUE, "JobID is cut off, ask for JobID%30 or JobIDRaw")
+    submitted_us = told.times.known_us
+    if submitted_us is None:
+        return row.rejected(Reason.MISSING_FIELD, "neither Submit nor Start nor End")
+    ran = told.ran
+    if ran and told.state not in LIVE and told.times.ended_us is None:
+        return row.rejected(
+            Reason.MISSING_FIELD, f"{told.state}, but End is {row.cells['End'][:80]!r}"
+        )
+    cluster = row.cells.get("Cluster") or reading.cluster
+    of_row: Event = {
+        "job_id": f"{cluster}:{number}" if cluster else number,
+        "row_key": str(submitted_us // SECOND_US),
+        "row_submitted_us": submitted_us,
+        "row_state": told.state,
+    }
+    gpus = _gpus(row, ran)
+    happened = [_job(row, submitted_us, cluster, gpus)]
+    if told.times.submitted_us is not None:
+        happened.append(_queue(told, told.times.submitted_us))
+    if ran and told.times.started_us is not None:
+        start: Event = {"at_us": told.times.started_us, "event": EventKind.ATTEMPT_START}
+        if gpus is not None:
+            start["gpus"] = gpus[0]
+        happened += [start, _last(told, told.times.started_us)]
+    for event in happened:
+        event.update(of_row)
+    return happened
+
+
+def _read(row: Row, reading: Reading, oom_step: str | None) -> _Told | Rejected:
+    cells = row.cells
+    state = known_state(cells["State"])
+    if state is None:
+        return row.rejected(Reason.BAD_VALUE, f"State is {cells['State'][:80]!r}")
+    try:
+        times = times_of(cells, reading.timezone)
+    except BadTime as bad:
+        hint = "; the column is too narrow, ask for %19" if bad.column in row.cut else ""
+        said = cells[bad.column][:80]
+        return row.rejected(Reason.BAD_TIMESTAMP, f"{bad.column} is {said!r}: {bad.why}{hint}")
+    codes = []
+    for column in ("ExitCode", "DerivedExitCode"):
+        try:
+            codes.append(exit_code(cells.get(column, "")))
+        except ValueError:
+            return row.rejected(Reason.BAD_VALUE, f"{column} is {cells[column][:80]!r}")
+    ended_by, derived = codes
+    evidence = None
+    if oom_step:
+        evidence = f"OUT_OF_MEMORY in step {oom_step}"
+    elif ended_by.is_oom or derived.is_oom:
+        evidence = f"{'' if ended_by.is_oom else 'Derived'}ExitCode 0:125, out of memory"
+    return _Told(row, state, times, ended_by, evidence)
+
+
+def _job_number(row: Row) -> str | None:
+    for column in ("JobIDRaw", "JobID"):
+        if row.cells.get(column) and column not in row.cut:
+            return row.cells[column]
+    return None
+
+
+def _job(row: Row, at_us: int, cluster: str | None, gpus: tuple[int, str | None] | None) -> Event:
+    cells = row.cells
+    job: Event = {"at_us": at_us, "event": EventKind.JOB}
+    if name := cells.get("JobName"):
+        job["name"] = name
+    if user := cells.get("User"):
+        job["user"] = user
+    if team := cells.get("Account"):
+        job["team"] = team
+    if partition := cells.get("Partition"):
+        job["partition"] = partition
+    if priority := cells.get("QOS"):
+        job["priority"] = priority
+    if cluster:
+        job["cluster"] = cluster
+    if gpus is not None:
+        job["gpus"] = gpus[0]
+        if gpus[1]:
+            job["gpu_type"] = gpus[1]
+    if attrs := {key: cells[key] for key in _KEPT if cells.get(key, "") not in _NOTHING}:
+        job["attrs"] = _encoded(attrs)
+    return job
+
+
+def _queue(told: _Told, submitted_us: int) -> Event:
+    """The wait from Submit to Start; a negative one, as of resized jobs, took no time."""
+    queue: Event = {"at_us": submitted_us, "event": EventKind.PHASE_START, "phase": Phase.QUEUE}
+    times = told.times
+    over_us = times.started_us if times.started_us is not None else times.ended_us
+    if over_us is not None and told.state not in WAITING:
+        queue["end_us"] = max(submitted_us, over_us)
+    return queue
+
+
+def _last(told: _Told, started_us: int) -> Event:
+    """The row's end, or the last sign of life of one that still runs or runs on in another row."""
+    times = told.times
+    last: Event = {"at_us": started_us, "event": EventKind.ALIVE}
+    if times.suspended_us:
+        last["suspended_us"] = times.suspended_us
+    if told.state in LIVE:
+        last["at_us"] += (times.elapsed_us or 0) + times.suspended_us
+    elif times.ended_us is not None:
+        last["at_us"] = times.ended_us
+    if told.state not in LIVE and told.state != RESIZING:
+        last["event"] = EventKind.ATTEMPT_END
+        _say_how(last, told)
+    return last
+
+
+def _say_how(end: Event, told: _Told) -> None:
+    ended = ENDED[told.state]
+    end["outcome"] = ended.outcome
+    if told.exit.code is not None:
+        end["exit_code"] = told.exit.code
+    if told.exit.signal is not None:
+        end["signal"] = told.exit.signal
+    reason = told.row.cells.get("Reason", "")
+    if ended.outcome == Outcome.CANCELLED:
+        end["message"] = told.row.cells["State"].rstrip("+")
+    elif reason.startswith(_REASONS_OF_AN_END) and ended.outcome != Outcome.COMPLETED:
+        end["message"] = reason
+    is_explained = told.state in _REQUEUED and not told.exit.is_clean
+    if ended.category and not is_explained:
+        end["category"] = ended.category
+    if told.out_of_memory and ended.outcome == Outcome.FAILED and told.state not in _LOST_ITS_NODE:
+        end["category"], end["message"] = "host/host_oom", told.out_of_memory
+
+
+def _gpus(row: Row, ran: bool) -> tuple[int, str | None] | None:
+    """What the row held; what it asked for only if it never ran: more may be granted than asked."""
+    allocated = row.cells.get("AllocTRES", "")
+    if "AllocTRES" in row.cut:
+        allocated = allocated.rpartition(",")[0]
+        return gpus_of_tres(allocated) if "gres/gpu=" in allocated else None
+    if row.cells.get("AllocGRES") and "gres/gpu" not in allocated:
+        return gpus_of_gres(row.cells["AllocGRES"])
+    if allocated:
+        return gpus_of_tres(allocated)
+    requested = row.cells.get("ReqTRES", "")
+    return gpus_of_tres(requested) if requested and not ran and "ReqTRES" not in row.cut else None

@@ -1,0 +1,266 @@
+"""The lines of a sacct table put together to rows. Every line becomes part of a row, or is set
+aside; none is dropped.
+
+Nothing here knows what a row means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ingest.collectors.base import Line
+from ingest.collectors.slurm_columns import (
+    COMMAND,
+    Columns,
+    certain_cells,
+    columns_of,
+    fits,
+    is_beginning,
+    is_underline,
+)
+from ingest.collectors.slurm_states import known_state
+from ingest.errors import UnreadableDump
+from ingest.events import Reason, Rejected
+
+_PREAMBLE = 50  # lines that may stand before the header
+_LONGEST_ROW = 25  # lines
+_BOM = b"\xef\xbb\xbf"
+_TIMES = ("Submit", "Start", "End")
+_UNSET = frozenset({"", "Unknown", "None", "N/A"})
+_WORTHLESS_IF_CUT = frozenset({"Elapsed", "ElapsedRaw", "Suspended", "ExitCode", "DerivedExitCode"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table; `cut` are the columns whose values were too wide for a fixed-width
+    table.
+    """
+
+    line_number: int
+    line: str
+    cells: dict[str, str]
+    cut: frozenset[str] = frozenset()
+
+    def rejected(self, reason: Reason, detail: str) -> Rejected:
+        """The row as a line that is set aside, under the number of its first line."""
+        return Rejected(self.line_number, reason, detail, self.line)
+
+
+_Reader = Callable[[int, bytes], Row | None]
+
+
+def rows(name: str, lines: Iterator[Line]) -> Iterator[Row | Rejected]:
+    """The rows of a table in file order. Raises UnreadableDump if there is no header that says
+    enough.
+    """
+    read: _Reader | None = None
+    columns = Columns(())
+    broken: list[Line] = []
+    for number, line, following in _with_following(lines):
+        row = read(number, line) if read else None
+        if row is not None and not broken:
+            yield row
+        elif (header := columns_of(line, following)) is not None:
+            yield from _set_aside(broken, columns)
+            broken, columns = [], _usable(name, header)
+            read = _fixed_reader(columns) if columns.spans else _delimited_reader(columns)
+        elif read is None:
+            if line.strip():
+                yield _rejected(number, line, Reason.BAD_VALUE, "before the header of sacct")
+            if number > _PREAMBLE:
+                break
+        elif (line.strip() or broken) and not is_underline(line):
+            broken.append((number, line))
+            mended, unusable, broken = _mend(broken, columns, row)
+            yield from _set_aside(unusable, columns)
+            if mended:
+                yield mended
+    if read is None:
+        raise UnreadableDump(
+            f"{name} has no header of sacct (made with -n?). Dump again: {COMMAND}"
+        )
+    yield from _set_aside(broken, columns)
+
+
+def _with_following(lines: Iterator[Line]) -> Iterator[tuple[int, bytes, bytes]]:
+    """Each line with the line after it, which tells a fixed-width header."""
+    number, line = 0, b""
+    for next_number, next_line in lines:
+        if next_line.endswith(b"\r"):
+            next_line = next_line[:-1]
+        if number:
+            yield number, line, next_line
+        else:
+            next_line = next_line.removeprefix(_BOM)
+        number, line = next_number, next_line
+    if number:
+        yield number, line, b""
+
+
+def _usable(name: str, columns: Columns) -> Columns:
+    if missing := columns.missing():
+        raise UnreadableDump(f"{name} has no column {', '.join(missing)}. Dump again: {COMMAND}")
+    if columns.is_ambiguous():
+        raise UnreadableDump(
+            f"{name} separates its columns with {columns.delimiter!r}, which also occurs in them. "
+            f"Dump again: {COMMAND}"
+        )
+    return columns
+
+
+def _delimited_reader(columns: Columns) -> _Reader:
+    names, delimiter = columns.names, columns.delimiter
+    width, looks_whole = len(names), _plausibility(names)
+
+    def read(number: int, line: bytes) -> Row | None:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            return None
+        cells = text.split(delimiter)
+        if len(cells) != width or not looks_whole(cells):
+            return None
+        return Row(number, text, dict(zip(names, cells, strict=True)))
+
+    return read
+
+
+def _fixed_reader(columns: Columns) -> _Reader:
+    names, looks_whole = columns.names, _plausibility(columns.names)
+    gaps = [end for _, end in columns.spans]
+
+    def read(number: int, line: bytes) -> Row | None:
+        if any(line[gap : gap + 1].strip() for gap in gaps) or line[gaps[-1] :].strip():
+            return None
+        pieces = [line[start:end] for start, end in columns.spans]
+        is_cut = [
+            piece.endswith(b"+") and len(piece) == end - start
+            for piece, (start, end) in zip(pieces, columns.spans, strict=True)
+        ]
+        try:
+            # a name may be cut in the middle of a character
+            cells = [
+                piece.decode(errors="ignore" if cut else "strict").strip()
+                for piece, cut in zip(pieces, is_cut, strict=True)
+            ]
+        except UnicodeDecodeError:
+            return None
+        if not looks_whole(cells):
+            return None
+        cut = frozenset(name for name, cut in zip(names, is_cut, strict=True) if cut)
+        told = dict(zip(names, cells, strict=True))
+        for name in cut & _WORTHLESS_IF_CUT:
+            del told[name]
+        return Row(number, line.decode(errors="replace"), told, cut)
+
+    return read
+
+
+def _plausibility(names: Sequence[str]) -> Callable[[Sequence[str]], bool]:
+    """A quick look at the cells that a shifted row gets wrong; it takes no regular expression."""
+    state = names.index("State")
+    ids = [index for index, name in enumerate(names) if name in ("JobID", "JobIDRaw")]
+    times = [index for index, name in enumerate(names) if name in _TIMES]
+    lists = [index for index, name in enumerate(names) if name in ("AllocTRES", "ReqTRES")]
+    last = len(names) - 1 if not names[-1] else None
+
+    def looks_whole(cells: Sequence[str]) -> bool:
+        return (
+            known_state(cells[state]) is not None
+            and all(cells[index][:1].isdigit() for index in ids)
+            and all(cells[index][:1].isdigit() or cells[index] in _UNSET for index in times)
+            and all("=" in cells[index] or not cells[index] for index in lists)
+            and (last is None or not cells[last])
+        )
+
+    return looks_whole
+
+
+def _mend(
+    broken: list[Line], columns: Columns, whole: Row | None
+) -> tuple[Row | None, list[Line], list[Line]]:
+    """A row that ends with the newest line, the lines given up, the lines that may still go on.
+
+    `whole` is the newest line, if that looks like a row. It may as well be part of a text that an
+    earlier line began: with two ways to see the lines, they are given up.
+    """
+    if columns.spans:
+        return whole, broken[: len(broken) - bool(whole)], []
+    ways = [
+        (start, row)
+        for start in range(len(broken))
+        if (row := _certain_row(broken[start:], columns))
+    ]
+    if whole and (not ways or ways[-1][0] != len(broken) - 1):
+        ways.append((len(broken) - 1, whole))
+    if ways:
+        start, row = ways[0]
+        return (row, broken[:start], []) if len(ways) == 1 else (None, broken, [])
+    first = len(broken) - 1 if len(broken) > _LONGEST_ROW else 0
+    for start in range(first, len(broken)):
+        if _may_go_on(broken[start:], columns):
+            return None, broken[:start], broken[start:]
+    return None, broken, []
+
+
+def _certain_row(lines: list[Line], columns: Columns) -> Row | None:
+    text = _text(lines)
+    cells = certain_cells(columns, text.split(columns.delimiter)) if text is not None else None
+    if text is None or cells is None:
+        return None
+    return Row(lines[0][0], text, cells)
+
+
+def _may_go_on(lines: list[Line], columns: Columns) -> bool:
+    text = _text(lines)
+    return text is not None and is_beginning(columns, text.split(columns.delimiter))
+
+
+def _text(lines: list[Line]) -> str | None:
+    try:
+        return b"\n".join(line for _, line in lines).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _set_aside(lines: list[Line], columns: Columns) -> Iterator[Rejected]:
+    if len(lines) == 1:
+        yield _rejected(*lines[0], *_diagnosis(lines[0][1], columns))
+    elif lines:
+        first, last = lines[0][0], lines[-1][0]
+        detail = (
+            f"where rows begin and end in lines {first} to {last} is not certain; "
+            f"line breaks in JobName or Comment? {_HINT}"
+        )
+        for number, line in lines:
+            is_text = _text([(number, line)]) is not None
+            yield _rejected(number, line, Reason.BAD_VALUE if is_text else Reason.NOT_UTF8, detail)
+
+
+_HINT = "Dump again without Comment, or with --delimiter=$'\\x1f'"
+
+
+def _diagnosis(line: bytes, columns: Columns) -> tuple[Reason, str]:
+    text = _text([(0, line)])
+    if text is None:
+        return Reason.NOT_UTF8, "the line is not UTF-8"
+    if columns.spans:
+        return Reason.BAD_VALUE, "the line does not keep to the widths of the header's dashes"
+    cells = text.split(columns.delimiter)
+    if len(cells) == len(columns.names):
+        for name, cell in zip(columns.names, cells, strict=True):
+            if not fits(name, cell):
+                is_time = name in (*_TIMES, "Eligible")
+                return (
+                    Reason.BAD_TIMESTAMP if is_time else Reason.BAD_VALUE,
+                    f"{name} is {cell[:80]!r}",
+                )
+    return (
+        Reason.BAD_VALUE,
+        f"{len(cells)} cells for {len(columns.names)} columns, no telling which is which. {_HINT}",
+    )
+
+
+def _rejected(number: int, line: bytes, reason: Reason, detail: str) -> Rejected:
+    return Rejected(number, reason, detail, line.decode(errors="replace"))

@@ -1,0 +1,123 @@
+"""What the cells of a sacct table say: times, durations, exit codes, GPUs. Knows no rows and no
+events.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+SECOND_US = 1_000_000
+OOM_MARK = 125  # Slurm's own mark for "out of memory"; no such signal exists
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
+_LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
+_UNSET_TIMES = frozenset({"", "Unknown", "None", "N/A", "0"})
+_EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
+_DURATION = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
+_GRES = re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][^:,()]*))?[:=](\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ExitCode:
+    """`ExitCode` or `DerivedExitCode`; `code` and `signal` are absent where they say nothing."""
+
+    code: int | None
+    signal: int | None
+    is_oom: bool
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.code and self.signal is None and not self.is_oom
+
+
+NO_EXIT_CODE = ExitCode(code=None, signal=None, is_oom=False)
+
+
+def instants(text: str, zone: ZoneInfo) -> tuple[int, ...]:
+    """The Unix microseconds that a cell can mean: none if unset, two for a local time that the
+    autumn repeats.
+
+    Raises ValueError for what is no time of this century. A local time that spring skips is read as
+    if the clock had not been changed yet.
+    """
+    if text in _UNSET_TIMES:
+        return ()
+    if _EPOCH_SECONDS.fullmatch(text):
+        return (_plausible(round(float(text) * SECOND_US)),)
+    if len(text) < 19:
+        raise ValueError("not a full date and time")
+    told = datetime.fromisoformat(text)
+    if told.tzinfo is not None:
+        return (_plausible((told.astimezone(UTC).replace(tzinfo=None) - _EPOCH) // _MICROSECOND),)
+    local_us = (told - _EPOCH) // _MICROSECOND
+    if zone.key == "UTC":
+        return (_plausible(local_us),)
+    _plausible(local_us)
+    readings = [told.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1)]
+    first, second = (local_us - (offset or timedelta()) // _MICROSECOND for offset in readings)
+    return (first, second) if first < second else (first,)
+
+
+def seconds(text: str) -> int | None:
+    """`[DD-]HH:MM:SS` in seconds; None for an empty or INVALID cell."""
+    told = _DURATION.fullmatch(text)
+    if told is None:
+        return None
+    days, hours, minutes, rest = told.groups()
+    return ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(rest)
+
+
+@lru_cache(maxsize=4096)
+def exit_code(text: str) -> ExitCode:
+    """`3:0` is exit code 3, `0:15` is signal 15, `0:125` says out of memory. Raises ValueError for
+    anything else.
+    """
+    if not text:
+        return NO_EXIT_CODE
+    code_text, colon, signal_text = text.partition(":")
+    code, signal = int(code_text), int(signal_text) if colon else 0
+    if signal == OOM_MARK:
+        return ExitCode(code=code or None, signal=None, is_oom=True)
+    if signal:
+        return ExitCode(code=code or None, signal=signal, is_oom=False)
+    return ExitCode(code=code, signal=None, is_oom=False)
+
+
+@lru_cache(maxsize=4096)
+def gpus_of_tres(text: str) -> tuple[int, str | None]:
+    """GPUs and their type in a TRES list; `gres/gpu` is the total of all types, and a list without
+    any means 0.
+    """
+    total: int | None = None
+    by_type: dict[str, int] = {}
+    for item in text.split(","):
+        name, _, count = item.partition("=")
+        if not name.startswith("gres/gpu") or not count.isdigit():
+            continue
+        if name == "gres/gpu":
+            total = int(count)
+        elif name[8] == ":":
+            by_type[name[9:]] = int(count)
+    types = ",".join(sorted(by_type)) or None
+    return (sum(by_type.values()) if total is None else total), types
+
+
+def gpus_of_gres(text: str) -> tuple[int, str | None]:
+    """As `gpus_of_tres` for the `AllocGRES` of older releases, which holds the job's total:
+    `gpu:h100:8`.
+    """
+    found = _GRES.findall(text)
+    types = ",".join(sorted({kind for kind, _ in found if kind})) or None
+    return sum(int(count) for _, count in found), types
+
+
+def _plausible(at_us: int) -> int:
+    if not _EARLIEST_US <= at_us < _LATEST_US:
+        raise ValueError("outside the years 2000 to 2099")
+    return at_us

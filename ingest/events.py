@@ -1,0 +1,134 @@
+"""The field's words as types: what an event may say. Nothing here reads a dump or a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypedDict
+
+
+class EventKind(StrEnum):
+    """What happened (INTERFACES.md section 2)."""
+
+    JOB = "job"
+    ATTEMPT_START = "attempt_start"
+    ATTEMPT_END = "attempt_end"
+    ALIVE = "alive"
+    PHASE_START = "phase_start"
+    PHASE_END = "phase_end"
+    PROGRESS = "progress"
+    FAILURE = "failure"
+    CHANGE = "change"
+
+
+class Phase(StrEnum):
+    """What an attempt says it is doing (METRICS.md section 2)."""
+
+    QUEUE = "queue"
+    SCHEDULING = "scheduling"
+    HARDWARE_SETUP = "hardware_setup"
+    LAUNCHER_INIT = "launcher_init"
+    TRAINER_INIT = "trainer_init"
+    PT2_COMPILE = "pt2_compile"
+    CHECKPOINT_LOAD = "checkpoint_load"
+    TRAINING = "training"
+    CHECKPOINT_SAVE = "checkpoint_save"
+    CHECKPOINT_UPLOAD = "checkpoint_upload"
+    EVALUATION = "evaluation"
+    DATA_WAIT = "data_wait"
+    SHUTDOWN = "shutdown"
+
+
+class Outcome(StrEnum):
+    """How an attempt ended, as a source may say it; `running` and `lost` are conclusions."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    PREEMPTED = "preempted"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+
+
+class Reason(StrEnum):
+    """Why a line was set aside."""
+
+    NOT_JSON = "not_json"
+    NOT_UTF8 = "not_utf8"
+    LINE_TOO_LONG = "line_too_long"
+    MISSING_FIELD = "missing_field"
+    BAD_VALUE = "bad_value"
+    BAD_TIMESTAMP = "bad_timestamp"
+    NO_TIME_ZONE = "no_time_zone"
+    FUTURE_TIME = "future_time"
+    UNKNOWN_EVENT = "unknown_event"
+    UNKNOWN_PHASE = "unknown_phase"
+
+
+class Event(TypedDict, total=False):
+    """One native event as a collector yields it; times are Unix microseconds.
+
+    `row_key`, `row_submitted_us`, `row_state` and `suspended_us` are not part of the native dump. A scheduler's
+    collector sets them where it cannot number attempts itself: `row_key` is the identity of one
+    scheduler row within `job_id`, `row_state` its raw state, and `attempt` is then absent.
+    """
+
+    at_us: int
+    end_us: int
+    event: str
+    job_id: str
+    attempt: int
+    event_id: str
+    rank: int
+    host: str
+    allocation_id: str
+    phase: str
+    stage: str
+    step: int
+    mode: str
+    ok: bool
+    cache: str
+    recompiles: int
+    resumed_from_step: int
+    outcome: str
+    exit_code: int
+    signal: int
+    message: str
+    category: str
+    component: str
+    samples: int
+    team: str
+    user: str
+    workload: str
+    model: str
+    cluster: str
+    gpus: int
+    gpu_type: str
+    priority: str
+    preempted_by: str
+    name: str
+    partition: str
+    description: str
+    attrs: str
+    row_key: str
+    row_submitted_us: int
+    row_state: str
+    suspended_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that cannot be an event: it is set aside, never dropped."""
+
+    line_number: int
+    reason: Reason
+    detail: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """What a dump format can report, so that silence can be told from absence (METRICS.md section 2)."""
+
+    training: bool
+    saves: bool
+    resumes: bool

@@ -1,0 +1,212 @@
+"""Why a row of an `events` dump was set aside: its line, physical number and reason.
+
+Only bad rows pass here, so that a dump with a few broken lines loads as fast as a clean one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from ingest import native
+from ingest.dumps import LONGEST_LINE
+from ingest.events import Reason, Rejected
+
+KEPT_CHARACTERS = 2_000
+
+Positions = npt.NDArray[np.int64]
+
+_BLOCK = 4 * 1024 * 1024
+_BLANK = b" \t\r\n"
+_OFFSET = re.compile(r"(?:[Zz]|[+-]\d{2}:?\d{2})$")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> Iterator[Rejected]:
+    """Find rows again by their ordinals among non-blank lines (ascending, from 0) and say what is wrong.
+
+    Reads the stream once, in blocks; only the lines asked for are decoded.
+    """
+    wanted = np.asarray(ordinals)
+    number = ordinal = 0
+    for block in _whole_lines(stream):
+        starts, ends = _line_bounds(block)
+        filled = _filled(block, starts, ends)
+        counted = ordinal + np.cumsum(filled) - 1
+        here = wanted[(wanted >= ordinal) & (wanted <= counted[-1])]
+        for index in np.searchsorted(counted, here):
+            yield explain(number + int(index) + 1, block[starts[index] : ends[index]], latest_us)
+        number += len(starts)
+        ordinal = int(counted[-1]) + 1
+
+
+def explain(number: int, line: bytes, latest_us: int) -> Rejected:
+    """Which reason of INTERFACES.md section 2 a line that cannot be an event has, with a word on it."""
+    reason, detail = _reason(line, latest_us)
+    return Rejected(number, reason, detail, shown(line))
+
+
+def shown(line: bytes) -> str:
+    """The first characters of a line, as text whatever its bytes."""
+    return line[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
+
+
+def _whole_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream in blocks that end with a line end, the last one perhaps without."""
+    rest = b""
+    while read := stream.read(_BLOCK):
+        block = rest + read
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield block[:cut]
+        rest = block[cut:]
+    if rest:
+        yield rest
+
+
+def _line_bounds(block: bytes) -> tuple[Positions, Positions]:
+    breaks = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+    if not block.endswith(b"\n"):
+        breaks = np.append(breaks, len(block))
+    return np.concatenate(([0], breaks[:-1] + 1)), breaks
+
+
+def _filled(block: bytes, starts: Positions, ends: Positions) -> npt.NDArray[np.bool_]:
+    """Which lines are not blank, as the JSON reader counts them."""
+    filled = ends > starts
+    first = np.frombuffer(block, dtype=np.uint8)[np.minimum(starts, len(block) - 1)]
+    for index in np.flatnonzero(filled & np.isin(first, list(_BLANK))):
+        filled[index] = bool(block[starts[index] : ends[index]].strip(_BLANK))
+    return filled
+
+
+def _reason(line: bytes, latest_us: int) -> tuple[Reason, str]:
+    if len(line.rstrip(b"\r\n")) > LONGEST_LINE:
+        return Reason.LINE_TOO_LONG, f"longer than {LONGEST_LINE:,} bytes"
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Reason.NOT_UTF8, f"byte {error.start} is no UTF-8"
+    if text.startswith("\ufeff"):
+        text = text[1:]
+    try:
+        row = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        return Reason.NOT_JSON, str(error)
+    if not isinstance(row, dict):
+        return Reason.NOT_JSON, "no JSON object"
+    return _fault(row, latest_us)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _fault(row: dict[str, Any], latest_us: int) -> tuple[Reason, str]:
+    row = {key: value for key, value in row.items() if value is not None}
+    for check in (_missing, _unknown, _bad_time, _bad_value):
+        if fault := check(row, latest_us):
+            return fault
+    return Reason.BAD_VALUE, "the line cannot be read as an event"
+
+
+def _missing(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
+    needed = ["event", "ts"]
+    if row.get("event") != "change":
+        needed.append("job_id")
+    if row.get("event") in ("phase_start", "phase_end"):
+        needed.append("phase")
+    for field in needed:
+        if field not in row:
+            return Reason.MISSING_FIELD, f"{field} is missing"
+    return None
+
+
+def _unknown(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
+    if row["event"] not in native.KINDS:
+        return Reason.UNKNOWN_EVENT, f"event {_quoted(row['event'])} is not known"
+    if "phase" in row and row["phase"] not in native.PHASES:
+        return Reason.UNKNOWN_PHASE, f"phase {_quoted(row['phase'])} is not known"
+    return None
+
+
+def _bad_time(row: dict[str, Any], latest_us: int) -> tuple[Reason, str] | None:
+    for field in ("ts", "end_ts"):
+        if field in row and (fault := _time_fault(field, row[field], latest_us)):
+            return fault
+    return None
+
+
+def _time_fault(field: str, value: Any, latest_us: int) -> tuple[Reason, str] | None:
+    us = _microseconds(value)
+    if us is None:
+        if isinstance(value, str) and _reads_without_offset(value):
+            return Reason.NO_TIME_ZONE, f"{field} {_quoted(value)} has no offset from UTC"
+        return Reason.BAD_TIMESTAMP, f"{field} {_quoted(value)} is no time"
+    if us < native.EARLIEST_US:
+        return Reason.BAD_TIMESTAMP, f"{field} {_quoted(value)} is before the year 2000"
+    if us > latest_us:
+        return Reason.FUTURE_TIME, f"{field} {_quoted(value)} lies over 24 h ahead of this ingest"
+    return None
+
+
+def _microseconds(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        if isinstance(value, str) and _OFFSET.search(value):
+            moment = datetime.fromisoformat(value)
+            return (moment - _EPOCH) // timedelta(microseconds=1)
+        return int(Decimal(str(value)) * 1_000_000)
+    except (ValueError, OverflowError, InvalidOperation):
+        return None
+
+
+def _reads_without_offset(value: str) -> bool:
+    try:
+        return datetime.fromisoformat(value).tzinfo is None
+    except ValueError:
+        return False
+
+
+def _bad_value(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
+    for field, least in native.WHOLE_NUMBERS.items():
+        if field in row and not _is_whole(row[field], least):
+            bound = "" if least is None else f" of at least {least}"
+            return Reason.BAD_VALUE, f"{field} {_quoted(row[field])} is no whole number{bound}"
+    for field, choices in native.CHOICES.items():
+        if field in row and _text(row[field]) not in choices:
+            return Reason.BAD_VALUE, f"{field} {_quoted(row[field])} is none of {', '.join(choices)}"
+    for field, longest in native.TEXTS.items():
+        if field in row and len(_text(row[field])) > longest:
+            return Reason.BAD_VALUE, f"{field} is longer than {longest:,} characters"
+    if row.get("job_id") == "":
+        return Reason.BAD_VALUE, "job_id is empty"
+    return None
+
+
+def _is_whole(value: Any, least: int | None) -> bool:
+    if isinstance(value, bool | dict | list):
+        return False
+    try:
+        number = Decimal(str(value))
+        whole = number == number.to_integral_value() and abs(number) < 2**63
+    except (InvalidOperation, ValueError):
+        return False
+    return whole and (least is None or number >= least)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _quoted(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else text[:77] + "..."

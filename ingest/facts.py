@@ -1,0 +1,156 @@
+"""The facts of touched jobs and the rollups of touched days, recomputed inside the batch's transaction.
+
+What the numbers mean stands in `queries/`; this only says over which jobs and days they run.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from ingest import calendar, detail
+from ingest.settings import Settings, like_pattern
+from ingest.warehouse import Warehouse
+from queries import model
+
+_EVENTS_AT_ONCE = 6_000_000
+
+
+def refresh(warehouse: Warehouse, settings: Settings) -> None:
+    """Recompute the jobs that `fresh` touches, the open ones, and every day they were or are in."""
+    connection = warehouse.connection
+    connection.execute(
+        "create or replace temp table touched_jobs as select distinct job_no from fresh "
+        "where job_no is not null"
+    )
+    if _has_kept(connection):
+        # a clock that moved on can turn running into lost
+        connection.execute(
+            "insert into touched_jobs select distinct base_job_no from attempt_facts_kept "
+            "where outcome = 'running' and base_job_no not in (select job_no from touched_jobs)"
+        )
+    _recompute(warehouse, settings)
+    connection.execute("update meta set publication = publication + 1")
+
+
+def rebuild(warehouse: Warehouse, settings: Settings) -> None:
+    """Recompute everything from the events. Gives the same rows as the increments did."""
+    connection = warehouse.connection
+    connection.execute("create or replace temp table fresh as select * from events limit 0")
+    connection.execute(
+        "create or replace temp table touched_jobs as select job_no from job_keys"
+    )
+    _recompute(warehouse, settings)
+    connection.execute("update meta set publication = publication + 1")
+
+
+def _recompute(warehouse: Warehouse, settings: Settings) -> None:
+    connection = warehouse.connection
+    _settle(connection, settings)
+    connection.execute(
+        "create or replace temp table told_before as select * from events "
+        "where job_no in (select job_no from touched_jobs)"
+    )
+    connection.execute("create or replace temp table touched_days (day date)")
+    _touch_days(connection, "_kept")
+    parts = _parts(connection)
+    for part in range(parts):
+        _scope(connection, part, parts)
+        model.compute(connection, "staging", "facts", "losses")
+        _touch_days(connection, "")
+        _keep(connection, part, parts)
+        detail.collect(connection, is_first=part == 0)
+        model.forget(connection, "staging", "facts", "losses")
+    _roll_up(connection)
+    detail.rewrite(warehouse)
+    connection.execute("drop table told_before")
+
+
+def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Calendar, settings and exclusions as temporary tables for the models."""
+    bounds = connection.execute(
+        "select min(at_us), max(greatest(at_us, coalesce(end_us, at_us))) from events "
+        "where job_no in (select job_no from touched_jobs)"
+    ).fetchone()
+    first_us, last_us = bounds if bounds and bounds[0] is not None else (0, 0)
+    calendar.lay_out(connection, int(first_us), int(last_us), settings.timezone)
+    stale_us = int(settings.stale_after.total_seconds() * 1_000_000)
+    connection.execute(
+        f"create or replace temp table settings as select {stale_us}::bigint as stale_after_us"
+    )
+    connection.execute(
+        "create or replace temp table exclusions (field varchar, pattern varchar)"
+    )
+    for field, patterns in (
+        ("partition", settings.excluded_partitions),
+        ("name", settings.excluded_names),
+    ):
+        for pattern in patterns:
+            connection.execute("insert into exclusions values (?, ?)", [field, like_pattern(pattern)])
+
+
+def _parts(connection: duckdb.DuckDBPyConnection) -> int:
+    row = connection.execute("select count(*) from told_before").fetchone()
+    events = int(row[0]) if row else 0
+    return max(1, -(-events // _EVENTS_AT_ONCE))
+
+
+def _scope(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
+    """`scoped_events`: every event of one part of the touched jobs."""
+    connection.execute(
+        "create or replace temp view scoped_events as select rowid as row_no, * from told_before "
+        f"where job_no % {parts} = {part}"
+    )
+
+
+def _has_kept(connection: duckdb.DuckDBPyConnection) -> bool:
+    row = connection.execute(
+        "select count(*) from duckdb_tables() where table_name = 'attempt_facts_kept'"
+    ).fetchone()
+    return row != (0,)
+
+
+def _touch_days(connection: duckdb.DuckDBPyConnection, suffix: str) -> None:
+    """Note the days that touched jobs have a part in, before (`_kept`) or after the recomputation."""
+    if suffix and not _has_kept(connection):
+        return
+    mine = "base_job_no in (select job_no from touched_jobs)"
+    days = " union ".join(
+        f"select {column} as day from {table}{suffix} where {mine}"
+        for table, column in (
+            ("attempt_facts", "started_day"),
+            ("attempt_facts", "first_batch_day"),
+            ("attempt_facts", "ended_day"),
+            ("attempt_day_facts", "day"),
+            ("save_facts", "day"),
+        )
+    )
+    connection.execute(
+        f"insert into touched_days select day from ({days}) where day is not null "
+        "and day not in (select day from touched_days)"
+    )
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
+    for name in model.KEPT_FACTS:
+        connection.execute(
+            f"create table if not exists {name}_kept as select * from {name} limit 0"
+        )
+        connection.execute(
+            f"delete from {name}_kept where base_job_no in (select job_no from touched_jobs) "
+            f"and base_job_no % {parts} = {part}"
+        )
+        connection.execute(f"insert into {name}_kept select * from {name}")
+
+
+def _roll_up(connection: duckdb.DuckDBPyConnection) -> None:
+    model.load_attributions(connection)
+    model.compute(connection, "rollups")
+    for name in model.KEPT_ROLLUPS:
+        connection.execute(
+            f"create table if not exists {name}_kept as select * from {name} limit 0"
+        )
+        connection.execute(
+            f"delete from {name}_kept where day in (select day from touched_days)"
+        )
+        connection.execute(f"insert into {name}_kept select * from {name}")
+    model.forget(connection, "rollups")

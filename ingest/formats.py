@@ -1,0 +1,53 @@
+"""Which format a dump has: by content, never by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ingest import native
+from ingest.collectors.base import Collector
+from ingest.collectors.registry import COLLECTORS
+from ingest.events import EventKind, Says
+
+_LOOKED_AT = 50  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A dump format: the native one has no collector, DuckDB reads it."""
+
+    name: str
+    says: Says
+    collector: Collector | None
+
+
+EVENTS = Format(native.NAME, native.SAYS, None)
+FORMATS: dict[str, Format] = {
+    EVENTS.name: EVENTS,
+    **{collector.name: Format(collector.name, collector.says, collector) for collector in COLLECTORS},
+}
+
+
+def recognise(name: str, head: bytes) -> Format | None:
+    """The format of a dump from its first bytes, decompressed. None: no format that is read."""
+    for collector in COLLECTORS:
+        if collector.recognises(name, head):
+            return FORMATS[collector.name]
+    return EVENTS if _holds_native_events(head) else None
+
+
+def _holds_native_events(head: bytes) -> bool:
+    """Whether any early line is an object with a known `event`: a dump may begin with broken lines."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()[:_LOOKED_AT]
+    return any(_is_native(line) for line in lines)
+
+
+def _is_native(line: bytes) -> bool:
+    if b'"event"' not in line:
+        return False
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and "ts" in row and row.get("event") in tuple(EventKind)

@@ -1,0 +1,82 @@
+"""Which of the files that were given are to be loaded, as what, and in which batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from ingest import dumps
+from ingest.errors import UnreadableDump
+from ingest.formats import Format, recognise
+from ingest.loader import Incoming
+
+BATCH_BYTES = 512 * 1024 * 1024
+BATCH_FILES = 2_000
+_COMPRESSION_RATIO = 12  # a batch is bounded by what it unpacks to
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that is not loaded, with a word why. `is_known`: its content stands in the warehouse."""
+
+    name: str
+    why: str
+    is_known: bool
+
+
+def look_at(
+    connection: duckdb.DuckDBPyConnection,
+    file: dumps.DumpFile,
+    forced: Format | None,
+    advance: Callable[[int], None],
+) -> Incoming | Skipped:
+    """What to do with a file: its format is told by content, and content that is known loads once."""
+    if file.bytes == 0:
+        return Skipped(file.name, "is empty", is_known=False)
+    try:
+        head = dumps.head(file)
+        format = forced or recognise(file.name, head)
+        if format is None:
+            advance(file.bytes)
+            return Skipped(file.name, "has no format that is read", is_known=False)
+        shorter = _shorter(connection, file)
+        fingerprint = dumps.fingerprint(file, [size for _, size, _ in shorter], advance)
+    except (OSError, UnreadableDump) as error:
+        return Skipped(file.name, f"cannot be read: {error}", is_known=False)
+    known = connection.execute(
+        "select file, format from files where sha256 = ? and bytes = ?",
+        [fingerprint.sha256, file.bytes],
+    ).fetchone()
+    if known is not None:
+        return Skipped(file.name, f"is loaded already, as {known[1]} from {known[0]}", is_known=True)
+    grown = [
+        file_no for file_no, size, sha256 in shorter if fingerprint.prefixes.get(size) == sha256
+    ]
+    return Incoming(file, format, fingerprint, grown[-1] if grown else None)
+
+
+def batches(incoming: Iterator[Incoming]) -> Iterator[list[Incoming]]:
+    """Group dumps so that a transaction is large enough to be cheap and small enough for memory."""
+    batch: list[Incoming] = []
+    size = 0
+    for one in incoming:
+        weight = one.file.bytes * (1 if one.file.compression == "none" else _COMPRESSION_RATIO)
+        if batch and (size + weight > BATCH_BYTES or len(batch) >= BATCH_FILES):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += weight
+    if batch:
+        yield batch
+
+
+def _shorter(
+    connection: duckdb.DuckDBPyConnection, file: dumps.DumpFile
+) -> Sequence[tuple[int, int, str]]:
+    """Earlier, shorter dumps of the same name: this one may be one of them, grown."""
+    return connection.execute(
+        "select file_no, bytes, sha256 from files where file = ? and bytes < ? order by bytes",
+        [file.name, file.bytes],
+    ).fetchall()

@@ -1,0 +1,137 @@
+"""The file that readers open: built aside, synced, renamed, and named by CURRENT in one atomic step.
+
+Holds facts and rollups only; a reader never sees a half state, and never waits for a writer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+
+from ingest import calendar, detail
+from ingest.settings import Settings
+from ingest.warehouse import Warehouse
+from queries import model
+
+KEPT_PUBLICATIONS = 3
+
+_SERVING = re.compile(r"serving-(\d+)\.duckdb")
+
+
+def is_published(warehouse: Warehouse) -> bool:
+    """Whether readers already see the newest commit."""
+    row = warehouse.connection.execute("select publication from meta").fetchone()
+    assert row is not None
+    try:
+        current = (warehouse.folder / "CURRENT").read_text(encoding="utf-8").strip()
+    except OSError:
+        return False
+    return current == _name(int(row[0])) and (warehouse.folder / current).is_file()
+
+
+def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
+    """Build the serving file of the newest commit and let CURRENT name it. Returns its path.
+
+    A failure at any point leaves the last publication standing.
+    """
+    row = warehouse.connection.execute("select publication from meta").fetchone()
+    assert row is not None
+    path = warehouse.folder / _name(int(row[0]))
+    building = path.with_suffix(".building")
+    _remove(building)
+    _build(warehouse.connection, building, settings, now)
+    _sync(building)
+    building.replace(path)
+    _point(warehouse.folder, path.name)
+    prune(warehouse.folder)
+    return path
+
+
+def prune(folder: Path) -> None:
+    """Keep the newest publications, and the detail files that any of them lists."""
+    numbered = sorted(
+        (int(match[1]), path)
+        for path in folder.glob("serving-*.duckdb")
+        if (match := _SERVING.fullmatch(path.name))
+    )
+    for _, path in numbered[:-KEPT_PUBLICATIONS]:
+        _remove(path)
+    for leftover in folder.glob("serving-*.building*"):
+        _remove(leftover)
+    listed: set[str] = set()
+    for _, path in numbered[-KEPT_PUBLICATIONS:]:
+        with duckdb.connect(str(path), read_only=True) as reader:
+            listed |= {file for (file,) in reader.execute("select file from detail_files").fetchall()}
+    for path in detail.folder(folder).glob("*.parquet"):
+        if path.name not in listed:
+            _remove(path)
+
+
+def _name(sequence: int) -> str:
+    return f"serving-{sequence}.duckdb"
+
+
+def _build(
+    connection: duckdb.DuckDBPyConnection, path: Path, settings: Settings, now: datetime
+) -> None:
+    _lay_out_days(connection, settings)
+    model.load_attributions(connection)
+    quoted = str(path).replace("'", "''")
+    connection.execute(f"attach '{quoted}' as serving")
+    try:
+        _describe(connection, settings, now)
+        model.serve(connection)
+        connection.execute("use warehouse")
+    finally:
+        connection.execute("use warehouse")
+        connection.execute("detach serving")
+
+
+def _lay_out_days(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    bounds = connection.execute(
+        "select epoch_us(min(day)::timestamp), epoch_us(max(day)::timestamp) from team_day_sums_kept"
+    ).fetchone()
+    first_us, last_us = bounds if bounds and bounds[0] is not None else (0, 0)
+    calendar.lay_out(connection, int(first_us), int(last_us), settings.timezone)
+
+
+def _describe(connection: duckdb.DuckDBPyConnection, settings: Settings, now: datetime) -> None:
+    connection.execute(
+        "create or replace temp table publishing as select ?::timestamp as published_at, "
+        "?::varchar as time_zone, ?::double as stale_after_seconds",
+        [now, settings.timezone, settings.stale_after.total_seconds()],
+    )
+    connection.execute(
+        "create or replace temp table publishing_targets (team varchar, ett_ratio double)"
+    )
+    connection.executemany(
+        "insert into publishing_targets values (?, ?)", list(settings.targets.items())
+    )
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _point(folder: Path, name: str) -> None:
+    pointer = folder / "CURRENT.building"
+    with pointer.open("w", encoding="utf-8") as file:
+        file.write(name + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    pointer.replace(folder / "CURRENT")
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.with_name(path.name + ".wal").unlink(missing_ok=True)

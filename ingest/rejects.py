@@ -1,0 +1,62 @@
+"""Lines that were set aside: collected while a batch is read, kept when it is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+import polars as pl
+
+from ingest.dumps import Truncated
+from ingest.events import Reason, Rejected
+
+_COLUMNS = {
+    "line_number": pl.Int64,
+    "reason": pl.String,
+    "detail": pl.String,
+    "line": pl.String,
+}
+
+
+def begin(connection: duckdb.DuckDBPyConnection) -> None:
+    """An empty table `rejects` for the batch: file_no, line_number, reason, detail, line."""
+    connection.execute(
+        "create or replace temp table rejects "
+        "(file_no integer, line_number bigint, reason varchar, detail varchar, line varchar)"
+    )
+
+
+def add(
+    connection: duckdb.DuckDBPyConnection, file_no: int, rejected: Sequence[Rejected]
+) -> None:
+    """Set lines of a file aside."""
+    if not rejected:
+        return
+    rows = [(one.line_number, str(one.reason), one.detail, one.line) for one in rejected]
+    frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+    connection.register("set_aside", frame)
+    connection.execute(f"insert into rejects select {file_no}, * from set_aside")
+    connection.unregister("set_aside")
+
+
+def add_breaks(
+    connection: duckdb.DuckDBPyConnection, file_no: int, broken: Sequence[Truncated]
+) -> None:
+    """Note where a compressed stream broke off: what followed is not known."""
+    add(
+        connection,
+        file_no,
+        [Rejected(one.line_number + 1, Reason.NOT_JSON, one.why, "") for one in broken],
+    )
+
+
+def keep(connection: duckdb.DuckDBPyConnection, grown: dict[int, int | None]) -> None:
+    """Move the batch's rejects to the warehouse. A file that grew tells its first lines again: once is enough."""
+    for earlier in grown.values():
+        if earlier is not None:
+            connection.execute("delete from rejected_lines where file_no = ?", [earlier])
+            connection.execute("update files set rejected = 0 where file_no = ?", [earlier])
+    connection.execute(
+        "insert into rejected_lines select rejects.file_no, files.file, line_number, reason, detail, "
+        "line from rejects inner join files on rejects.file_no = files.file_no"
+    )

@@ -1,0 +1,107 @@
+-- The warehouse: what stays between ingests. Readers never open this file (docs/adr/0001).
+
+create table if not exists meta (
+    schema_version integer not null,    -- of this file; another release refuses or migrates
+    publication bigint not null         -- number of the last commit that a publish must show
+);
+
+create table if not exists sources (
+    source_no integer not null,         -- one dump format on one cluster
+    source varchar not null,            -- 'format' or 'format@cluster'
+    format varchar not null,
+    cluster varchar,
+    clock_us bigint,                    -- newest event, or the later --as-of of an ingest
+    says_training boolean not null,     -- what the format can report at all
+    says_saves boolean not null,
+    says_resumes boolean not null
+);
+
+create table if not exists files (
+    file_no integer not null,
+    file varchar not null,              -- as the user named it
+    format varchar not null,
+    cluster varchar,
+    source_no integer not null,
+    bytes bigint not null,              -- as they lie on disk
+    sha256 varchar not null,            -- with bytes, the identity of a dump
+    clock_us bigint,                    -- newest time in it, or the later --as-of
+    events bigint not null,             -- events that were new
+    rejected bigint not null,           -- lines set aside
+    ingested_at timestamp not null
+);
+
+create table if not exists job_keys (
+    job_no bigint not null,             -- dense, from 1; below 2^32
+    job_key varchar not null            -- job_id as the dumps say it
+);
+
+create type event_kind as enum (
+    'job', 'attempt_start', 'attempt_end', 'alive', 'phase_start', 'phase_end', 'progress',
+    'failure', 'change'
+);
+
+create type phase_name as enum (
+    'queue', 'scheduling', 'hardware_setup', 'launcher_init', 'trainer_init', 'pt2_compile',
+    'checkpoint_load', 'training', 'checkpoint_save', 'checkpoint_upload', 'evaluation',
+    'data_wait', 'shutdown'
+);
+
+create table if not exists events (
+    file_no integer not null,
+    source_no integer not null,
+    job_no bigint,                      -- null on `change`
+    attempt bigint,                     -- null on rows of a scheduler: numbered in SQL
+    at_us bigint not null,              -- Unix microseconds
+    end_us bigint,                      -- of a complete span
+    event event_kind not null,
+    event_id varchar,
+    rank bigint,
+    host varchar,
+    allocation_id varchar,
+    phase phase_name,
+    stage varchar,
+    step bigint,
+    mode varchar,
+    ok boolean,
+    cache varchar,
+    recompiles bigint,
+    resumed_from_step bigint,
+    outcome varchar,
+    exit_code bigint,
+    signal bigint,
+    message varchar,
+    category varchar,
+    component varchar,
+    samples bigint,
+    team varchar,
+    user_name varchar,
+    workload varchar,
+    model varchar,
+    cluster varchar,
+    gpus bigint,
+    gpu_type varchar,
+    priority varchar,
+    preempted_by varchar,
+    name varchar,
+    partition_name varchar,
+    description varchar,
+    attrs varchar,                      -- what no column holds, as a JSON object
+    row_key varchar,                    -- identity of a scheduler row within its job
+    row_submitted_us bigint,
+    row_state varchar,
+    suspended_us bigint
+);
+
+create table if not exists rejected_lines (
+    file_no integer not null,
+    file varchar not null,
+    line_number bigint not null,
+    reason varchar not null,
+    detail varchar not null,
+    line varchar not null               -- its first 2,000 characters
+);
+
+create table if not exists detail_files (
+    day date not null,                  -- of attempt end
+    file varchar not null               -- name inside detail/
+);

@@ -1,0 +1,90 @@
+"""The settings of `ett.toml`, checked. Every one has a default; the file is optional."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ingest.errors import UnusableArguments
+
+_KNOWN = {"timezone", "stale_after_hours", "targets", "exclude"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an installation decides. Ratios are 0..1; `targets` is keyed by team, `fleet` is the default."""
+
+    timezone: str = "UTC"
+    stale_after: timedelta = timedelta(hours=6)
+    targets: dict[str, float] = field(default_factory=lambda: {"fleet": 0.9})
+    excluded_partitions: tuple[str, ...] = ()
+    excluded_names: tuple[str, ...] = ()
+
+
+def read_settings(path: Path) -> Settings:
+    """Read `ett.toml`; a missing file means the defaults. Raises UnusableArguments naming the setting."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UnusableArguments(f"{path} cannot be read: {error}") from None
+    unknown = sorted(table.keys() - _KNOWN)
+    if unknown:
+        raise UnusableArguments(f"{path}: {unknown[0]!r} is no setting. Known: {sorted(_KNOWN)}.")
+    exclude = _table(path, table, "exclude")
+    return Settings(
+        timezone=_timezone(path, table.get("timezone", "UTC")),
+        stale_after=_hours(path, table.get("stale_after_hours", 6)),
+        targets=_targets(path, _table(path, table, "targets")),
+        excluded_partitions=_patterns(path, exclude, "partitions"),
+        excluded_names=_patterns(path, exclude, "names"),
+    )
+
+
+def like_pattern(glob: str) -> str:
+    """A shell pattern (`*`, `?`) as an SQL LIKE pattern with backslash as escape."""
+    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return escaped.replace("*", "%").replace("?", "_")
+
+
+def _table(path: Path, table: dict[str, Any], name: str) -> dict[str, Any]:
+    value = table.get(name, {})
+    if not isinstance(value, dict):
+        raise UnusableArguments(f"{path}: {name} must be a table, as in [{name}].")
+    return value
+
+
+def _timezone(path: Path, name: object) -> str:
+    try:
+        return ZoneInfo(str(name)).key
+    except (ZoneInfoNotFoundError, ValueError):
+        raise UnusableArguments(
+            f"{path}: timezone {name!r} is not known. Give an IANA name such as Europe/Berlin."
+        ) from None
+
+
+def _hours(path: Path, value: object) -> timedelta:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 24 * 365:
+        raise UnusableArguments(f"{path}: stale_after_hours must be a number of hours above 0.")
+    return timedelta(hours=value)
+
+
+def _targets(path: Path, table: dict[str, Any]) -> dict[str, float]:
+    targets = {"fleet": 0.9}
+    for team, ratio in table.items():
+        if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not 0 < ratio <= 1:
+            raise UnusableArguments(f"{path}: the target of {team!r} must be a ratio such as 0.9.")
+        targets[team] = float(ratio)
+    return targets
+
+
+def _patterns(path: Path, table: dict[str, Any], name: str) -> tuple[str, ...]:
+    value = table.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise UnusableArguments(f"{path}: exclude.{name} must be a list of patterns in quotes.")
+    return tuple(value)

@@ -1,0 +1,144 @@
+"""The writer's file: opened by one ingest at a time, with its schema and its settings of the engine.
+
+Never opened by a reader, never copied while open.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+import duckdb
+
+from ingest.errors import WarehouseBusy, WarehouseUnusable
+
+SCHEMA_VERSION = 1
+
+_SCHEMA = Path(__file__).with_name("schema.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Warehouse:
+    """An open warehouse folder and the only connection that may write it."""
+
+    folder: Path
+    connection: duckdb.DuckDBPyConnection
+
+
+@contextmanager
+def opened(
+    folder: Path, waiting: Callable[[str], None], patience_seconds: float
+) -> Iterator[Warehouse]:
+    """Hold the folder's lock and open the writer's file. `waiting` is told who holds the lock meanwhile.
+
+    Raises WarehouseBusy when the lock is not free in time, WarehouseUnusable where nothing can be
+    written or the file is of another release.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "ingest.lock").open("a+", encoding="utf-8")
+    except OSError as error:
+        raise WarehouseUnusable(
+            f"{folder} cannot be written: {error.strerror or error}. Give --warehouse another folder."
+        ) from None
+    with lock:
+        _acquire(lock, folder, waiting, patience_seconds)
+        connection = _connect(folder)
+        try:
+            yield Warehouse(folder, connection)
+        finally:
+            connection.close()
+
+
+def scratch(folder: Path) -> Path:
+    """A folder for what an ingest needs only while it runs; emptied at the start of each."""
+    return folder / "tmp"
+
+
+def _acquire(
+    lock: IO[str], folder: Path, waiting: Callable[[str], None], patience_seconds: float
+) -> None:
+    deadline = time.monotonic() + patience_seconds
+    told = False
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            holder = _holder(lock)
+            if time.monotonic() >= deadline:
+                raise WarehouseBusy(
+                    f"{folder} is being written by {holder}. Try again when it has finished."
+                ) from None
+            if not told:
+                waiting(holder)
+                told = True
+            time.sleep(0.2)
+    lock.seek(0)
+    lock.truncate()
+    began = datetime.now(UTC).strftime("%H:%M:%S UTC")
+    json.dump({"pid": os.getpid(), "host": socket.gethostname(), "since": began}, lock)
+    lock.flush()
+
+
+def _holder(lock: IO[str]) -> str:
+    lock.seek(0)
+    try:
+        said = json.loads(lock.read())
+        return f"process {said['pid']} on {said['host']} since {said['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
+    path = folder / "warehouse.duckdb"
+    spill = scratch(folder) / "spill"
+    try:
+        spill.mkdir(parents=True, exist_ok=True)
+        connection = duckdb.connect(
+            str(path),
+            config={
+                "temp_directory": str(spill),
+                "memory_limit": "2GiB",
+                "python_enable_replacements": "false",  # a table is never a Python name
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+            },
+        )
+    except (OSError, duckdb.Error) as error:
+        raise WarehouseUnusable(f"{path} cannot be opened for writing: {error}") from None
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    connection.execute("set TimeZone = 'UTC'")
+    connection.execute("set checkpoint_threshold = '256MB'")
+    present = connection.execute(
+        "select count(*) from duckdb_tables() where table_name = 'meta' and not temporary"
+    ).fetchone()
+    if present == (0,):
+        connection.execute("begin")
+        connection.execute(_SCHEMA.read_text(encoding="utf-8"))
+        connection.execute("insert into meta values (?, 0)", [SCHEMA_VERSION])
+        connection.execute("commit")
+        return
+    version = connection.execute("select max(schema_version) from meta").fetchone()
+    if version != (SCHEMA_VERSION,):
+        raise WarehouseUnusable(
+            f"{path} has schema {version and version[0]}, this release writes {SCHEMA_VERSION}. "
+            "Ingest the dumps into a new folder (--warehouse)."
+        )

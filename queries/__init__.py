@@ -1,0 +1,11 @@
+"""Events to numbers: the SQL of this folder, in layers, and the file that readers may open.
+
+Knows nothing of dumps and nothing of pages.
+"""
+
+from __future__ import annotations
+
+from queries.model import AREAS, RECOVERY_AREAS, STARTUP_AREAS
+from queries.published import NothingPublished, published
+
+__all__ = ["AREAS", "RECOVERY_AREAS", "STARTUP_AREAS", "NothingPublished", "published"]

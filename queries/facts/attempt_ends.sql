@@ -1,0 +1,67 @@
+-- The end of each attempt, as the sources tell it; contradictions resolved by METRICS.md section 1.
+-- grain: one row per job_no, attempt
+with
+
+told as (
+
+    select
+        events.job_no,
+        events.attempt,
+        events.at_us as ended_us,
+        coalesce(
+            cast(events.outcome as varchar),
+            case when events.exit_code = 0 then 'completed' else 'failed' end
+        ) as outcome,
+        events.exit_code,
+        events.signal,
+        events.message,
+        events.category
+    from stg_events as events
+    inner join attempt_bounds as bounds
+        on
+            events.job_no = bounds.job_no
+            and events.attempt = bounds.attempt
+    where
+        events.event = 'attempt_end'
+        -- an end before the start is ignored
+        and events.at_us >= coalesce(
+            least(bounds.first_scheduling_us, bounds.first_start_us), bounds.first_event_us
+        )
+
+),
+
+ranked as (
+
+    select
+        *,
+        row_number() over (
+            partition by job_no, attempt
+            order by
+                ended_us desc,  -- the latest wins; at a tie preempted before timeout before failed
+                case outcome
+                    when 'preempted' then 1
+                    when 'timeout' then 2
+                    when 'failed' then 3
+                    when 'cancelled' then 4
+                    else 5
+                end asc,
+                category desc nulls last,
+                message asc nulls last,
+                exit_code asc nulls last,
+                signal asc nulls last
+        ) as precedence
+    from told
+
+)
+
+select
+    job_no,
+    attempt,
+    ended_us,
+    outcome,
+    exit_code,
+    signal,
+    message,
+    category
+from ranked
+where precedence = 1

@@ -1,0 +1,118 @@
+-- When each attempt began and ended, and how: the window that its seconds are charged in.
+-- grain: one row per job_no, attempt
+with
+
+bounded as (
+
+    select
+        bounds.attempt_no,
+        bounds.job_no,
+        bounds.attempt,
+        coalesce(
+            least(bounds.first_scheduling_us, bounds.first_start_us), bounds.first_event_us
+        ) as natural_start_us,
+        bounds.first_start_us,
+        bounds.last_sign_us,
+        coalesce(bounds.suspended_us, 0) as suspended_us,
+        bounds.step_reports,
+        allocations.allocation_id,
+        ends.ended_us as told_end_us,
+        ends.outcome as told_outcome,
+        clocks.clock_us
+    from attempt_bounds as bounds
+    left join attempt_allocations as allocations
+        on
+            bounds.job_no = allocations.job_no
+            and bounds.attempt = allocations.attempt
+    left join attempt_ends as ends
+        on
+            bounds.job_no = ends.job_no
+            and bounds.attempt = ends.attempt
+    left join attempt_clocks as clocks
+        on
+            bounds.job_no = clocks.job_no
+            and bounds.attempt = clocks.attempt
+
+),
+
+succeeded as (
+
+    select
+        *,
+        lead(natural_start_us) over in_job as next_start_us,
+        coalesce(lag(allocation_id) over in_job = allocation_id, false) as is_restart,
+        lag(attempt) over in_job as previous_attempt,
+        lead(attempt) over in_job as next_attempt
+    from bounded
+    window in_job as (partition by job_no order by attempt asc)
+
+),
+
+tied as (
+
+    select
+        *,
+        least(coalesce(told_end_us, last_sign_us), next_start_us) as latest_us,
+        sum(case when is_restart then 0 else 1 end) over (
+            partition by job_no
+            order by attempt asc
+            rows unbounded preceding
+        ) as holding
+    from succeeded
+
+),
+
+ended as (
+
+    select
+        *,
+        -- a restart begins where its predecessor ended, so an end is the latest of its holding
+        max(
+            greatest(latest_us, case when is_restart then latest_us else natural_start_us end)
+        ) over (
+            partition by job_no, holding
+            order by attempt asc
+            rows unbounded preceding
+        ) as ended_us
+    from tied
+
+),
+
+started as (
+
+    select
+        *,
+        case
+            when is_restart then lag(ended_us) over (partition by job_no order by attempt asc)
+            else natural_start_us
+        end as started_us
+    from ended
+
+)
+
+select
+    attempt_no,
+    job_no,
+    attempt,
+    previous_attempt,
+    next_attempt,
+    allocation_id,
+    is_restart,
+    -- times
+    natural_start_us,
+    started_us,
+    ended_us,
+    greatest(started_us, ended_us - suspended_us) as window_end_us,
+    first_start_us,
+    last_sign_us,
+    suspended_us,
+    -- how
+    told_end_us is not null as is_ended,
+    case
+        when told_outcome is not null then told_outcome
+        when next_attempt is not null then 'lost'
+        when clock_us - last_sign_us < (select stale_after_us from settings) then 'running'
+        else 'lost'
+    end as outcome,
+    step_reports
+from started

@@ -1,0 +1,41 @@
+-- Can the sources of a job say what it did? METRICS.md section 2, Instrumented.
+-- grain: one row per job_no
+with
+
+spoken as (
+
+    select
+        job_no,
+        source_no
+    from stg_events
+    group by job_no, source_no
+
+),
+
+able as (
+
+    select
+        spoken.job_no,
+        bool_or(sources.says_training) as says_training,
+        bool_or(sources.says_saves or sources.says_resumes) as says_restores
+    from spoken
+    inner join sources on spoken.source_no = sources.source_no
+    group by spoken.job_no
+
+),
+
+interrupted as (
+
+    select job_no
+    from attempt_windows
+    where outcome in ('failed', 'preempted', 'timeout', 'lost')
+    group by job_no
+
+)
+
+select
+    able.job_no,
+    able.says_training
+    and (able.says_restores or interrupted.job_no is null) as is_instrumented
+from able
+left join interrupted on able.job_no = interrupted.job_no

@@ -1,0 +1,124 @@
+-- What the page of one job draws: areas as charged, spans as reported, saves and failures.
+-- grain: many rows per job_no, attempt, kind
+with
+
+stepped as (
+
+    select
+        *,
+        case
+            when
+                area = lag(area) over in_order
+                and is_recovery = lag(is_recovery) over in_order
+                and from_us = lag(to_us) over in_order
+                then 0
+            else 1
+        end as is_new
+    from area_intervals
+    window in_order as (partition by attempt_no order by from_us asc)
+
+),
+
+numbered as (
+
+    select
+        *,
+        sum(is_new) over (
+            partition by attempt_no
+            order by from_us asc
+            rows unbounded preceding
+        ) as piece
+    from stepped
+
+),
+
+drawn as (
+
+    select
+        attempt_no,
+        'area' as kind,
+        min(area) as name,
+        cast(null as varchar) as stage,
+        cast(null as bigint) as rank,
+        min(from_us) as started_us,
+        max(to_us) as ended_us,
+        cast(null as bigint) as step,
+        case when bool_or(is_recovery) then 'recovery' end as detail,
+        cast(null as integer) as file_no
+    from numbered
+    group by attempt_no, piece
+
+    union all
+
+    select
+        attempt_no,
+        'span' as kind,
+        cast(phase as varchar) as name,
+        stage,
+        rank,
+        told_from_us as started_us,
+        to_us as ended_us,
+        step,
+        case when not has_own_end then 'no end was reported' end as detail,
+        file_no
+    from phase_spans
+
+    union all
+
+    select
+        attempt_no,
+        'save' as kind,
+        status as name,
+        cast(null as varchar) as stage,
+        cast(null as bigint) as rank,
+        captured_us as started_us,
+        saved_us as ended_us,
+        step,
+        case when is_async then 'async' else 'sync' end as detail,
+        cast(null as integer) as file_no
+    from checkpoint_saves
+
+    union all
+
+    select
+        windows.attempt_no,
+        'failure' as kind,
+        events.category as name,
+        cast(null as varchar) as stage,
+        events.rank,
+        events.at_us as started_us,
+        cast(null as bigint) as ended_us,
+        cast(null as bigint) as step,
+        events.message as detail,
+        events.file_no
+    from stg_events as events
+    inner join attempt_windows as windows
+        on
+            events.job_no = windows.job_no
+            and events.attempt = windows.attempt
+    where events.event = 'failure'
+
+)
+
+select
+    facts.ended_day as day,
+    facts.base_job_no,
+    names.job_id,
+    facts.attempt,
+    drawn.kind,
+    drawn.name,
+    drawn.stage,
+    drawn.rank,
+    drawn.started_us,
+    drawn.ended_us,
+    drawn.step,
+    drawn.detail,
+    files.file
+from drawn
+inner join attempt_windows as windows on drawn.attempt_no = windows.attempt_no
+inner join attempt_facts as facts
+    on
+        windows.job_no = facts.job_no
+        and windows.attempt = facts.attempt
+inner join job_names as names on windows.job_no = names.job_no
+left join files on drawn.file_no = files.file_no

@@ -1,0 +1,109 @@
+-- Where each interrupted attempt's work was taken up again: METRICS.md section 3.
+-- grain: one row per job_no, attempt
+with
+
+interrupted as (
+
+    select
+        windows.job_no,
+        windows.attempt,
+        windows.ended_us,
+        resumes.resumed_from_step
+    from attempt_windows as windows
+    left join resumes
+        on
+            windows.job_no = resumes.job_no
+            and windows.next_attempt = resumes.attempt
+    where
+        windows.outcome in ('failed', 'preempted', 'timeout', 'lost')
+        or (windows.outcome = 'cancelled' and resumes.resumed_from_step is not null)
+
+),
+
+saved as (
+
+    select
+        interrupted.job_no,
+        interrupted.attempt,
+        max(checkpoints.captured_us) as restore_us
+    from interrupted
+    inner join checkpoints
+        on
+            interrupted.job_no = checkpoints.job_no
+            and interrupted.attempt >= checkpoints.attempt
+    where
+        case
+            -- what was restored was durable, whatever its upload said
+            when interrupted.resumed_from_step is not null
+                then
+                    checkpoints.step <= interrupted.resumed_from_step
+                    and checkpoints.captured_us <= interrupted.ended_us
+            else checkpoints.durable_us <= interrupted.ended_us
+        end
+    group by interrupted.job_no, interrupted.attempt
+
+),
+
+unsaved as (
+
+    select interrupted.*
+    from interrupted
+    left join saved
+        on
+            interrupted.job_no = saved.job_no
+            and interrupted.attempt = saved.attempt
+    where
+        saved.job_no is null
+        and interrupted.resumed_from_step is not null
+
+),
+
+progressed as (
+
+    select
+        unsaved.job_no,
+        unsaved.attempt,
+        max(events.at_us) as restore_us
+    from unsaved
+    inner join stg_events as events
+        on
+            unsaved.job_no = events.job_no
+            and unsaved.attempt >= events.attempt
+    inner join attempt_windows as windows
+        on
+            events.job_no = windows.job_no
+            and events.attempt = windows.attempt
+    where
+        events.event = 'progress'
+        and events.step <= unsaved.resumed_from_step
+        and events.at_us >= windows.started_us
+        and events.at_us <= windows.window_end_us
+    group by unsaved.job_no, unsaved.attempt
+
+),
+
+beginnings as (
+
+    select
+        windows.job_no,
+        min(first_batches.first_batch_us) as first_batch_us
+    from first_batches
+    inner join attempt_windows as windows on first_batches.attempt_no = windows.attempt_no
+    group by windows.job_no
+
+)
+
+select
+    interrupted.job_no,
+    interrupted.attempt,
+    coalesce(saved.restore_us, progressed.restore_us, beginnings.first_batch_us) as restore_us
+from interrupted
+inner join beginnings on interrupted.job_no = beginnings.job_no
+left join saved
+    on
+        interrupted.job_no = saved.job_no
+        and interrupted.attempt = saved.attempt
+left join progressed
+    on
+        interrupted.job_no = progressed.job_no
+        and interrupted.attempt = progressed.attempt

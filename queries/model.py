@@ -1,0 +1,153 @@
+"""The SQL models of this folder: which there are, in which order they run, and how they are run.
+
+A model is a bare select in a file of its own; its stem is its name. Models read only models of
+their own or earlier layers. Never reads a dump, never opens a database.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import duckdb
+
+LAYERS = ("staging", "facts", "losses", "rollups", "alerts")
+
+STARTUP_AREAS = (
+    "scheduling",
+    "hardware_setup",
+    "launcher_init",
+    "trainer_init",
+    "pt2_compile",
+    "checkpoint_load",
+)
+# Only start-up can be part of a recovery (METRICS.md section 2).
+RECOVERY_AREAS = STARTUP_AREAS
+AREAS = (
+    *STARTUP_AREAS,
+    "effective",
+    "unsaved",
+    "hang",
+    "checkpoint_save",
+    "evaluation",
+    "data_wait",
+    "shutdown",
+    "unaccounted",
+    "uninstrumented",
+)
+
+# Facts that outlive a batch: they stand in the warehouse under their name and `_kept`.
+KEPT_FACTS = (
+    "attempt_facts",
+    "attempt_day_facts",
+    "save_facts",
+    "stage_facts",
+    "contradiction_facts",
+    "job_names",
+)
+# Rollups that outlive a batch, keyed by day.
+KEPT_ROLLUPS = ("team_day_sums", "latency_percentiles", "failure_day_sums")
+
+_FOLDER = Path(__file__).parent
+_READS = re.compile(r"\b(?:from|join)\s+([a-z_]+)", re.IGNORECASE)
+_MACRO = re.compile(r"^-- macro: (.+)$", re.MULTILINE)
+_COMMENT = re.compile(r"--[^\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One SQL file: its name, layer, select, and whether its rows are stored or read through."""
+
+    name: str
+    layer: str
+    sql: str
+    is_stored: bool
+
+
+@cache
+def models(*layers: str) -> tuple[Model, ...]:
+    """The models of these layers, each after every model that it reads."""
+    found = {
+        path.stem: _model(path, layer)
+        for layer in layers
+        for path in sorted((_FOLDER / layer).glob("*.sql"))
+    }
+    reads = {name: _reads(model.sql) & found.keys() - {name} for name, model in found.items()}
+    return tuple(found[name] for name in TopologicalSorter(reads).static_order())
+
+
+def compute(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
+    """Run the models of these layers into temporary tables of their names.
+
+    Reads the temporary tables `scoped_events`, `calendar`, `calendar_pieces`, `exclusions`, `settings`
+    (and `touched_days` for rollups) and the warehouse's `files`, `sources`, `job_keys`.
+    """
+    for model in models(*layers):
+        kind = "table" if model.is_stored else "view"
+        connection.execute(f"create or replace temp {kind} {model.name} as {model.sql}")
+
+
+def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
+    """Drop what `compute` made, newest first."""
+    for model in reversed(models(*layers)):
+        kind = "table" if model.is_stored else "view"
+        connection.execute(f"drop {kind} if exists temp.{model.name}")
+
+
+def _model(path: Path, layer: str) -> Model:
+    sql = path.read_text(encoding="utf-8")
+    return Model(path.stem, layer, sql, is_stored="-- stored: no" not in sql)
+
+
+def _reads(sql: str) -> set[str]:
+    return set(_READS.findall(_COMMENT.sub("", sql)))
+
+
+def serve(connection: duckdb.DuckDBPyConnection) -> None:
+    """Fill the attached database `serving` with what readers see, from the database `warehouse`.
+
+    Leaves `serving` as the default. Views and macros name no database, so that the file can be renamed.
+    """
+    connection.execute("use serving")
+    for model in models("serving"):
+        if parameters := _MACRO.search(model.sql):
+            kind, head = "macro", f"({parameters[1]}) as table"
+        else:
+            kind, head = ("table" if model.is_stored else "view"), "as"
+        connection.execute(f"create {kind} {model.name} {head} {model.sql}")
+
+
+def load_attributions(connection: duckdb.DuckDBPyConnection) -> None:
+    """`category_attributions`: category, attribution. Who can mend each kind of failure."""
+    path = str(_FOLDER / "failure_categories.csv").replace("'", "''")
+    connection.execute(
+        "create or replace temp table category_attributions as "
+        "select domain || '/' || category as category, attribution "
+        f"from read_csv('{path}', header = true, all_varchar = true)"
+    )
+
+
+def _model(path: Path, layer: str) -> Model:
+    sql = path.read_text(encoding="utf-8")
+    return Model(path.stem, layer, sql, is_stored="-- stored: no" not in sql)
+
+
+def _reads(sql: str) -> set[str]:
+    return set(_READS.findall(_COMMENT.sub("", sql)))
+
+
+def serve(connection: duckdb.DuckDBPyConnection) -> None:
+    """Fill the attached database `serving` with what readers see, from the database `warehouse`.
+
+    Leaves `serving` as the default. Views and macros name no database, so that the file can be renamed.
+    """
+    connection.execute("use serving")
+    for model in models("serving"):
+        if parameters := _MACRO.search(model.sql):
+            kind, head = "macro", f"({parameters[1]}) as table"
+        else:
+            kind, head = ("table" if model.is_stored else "view"), "as"
+        connection.execute(f"create {kind} {model.name} {head} {model.sql}")

@@ -1,0 +1,30 @@
+"""Which file readers may open now. One text file, CURRENT, is replaced atomically at each publish."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class NothingPublished(Exception):
+    """No warehouse is published in this folder: the message says what to run."""
+
+
+def published(warehouse: str | Path) -> Path:
+    """The DuckDB file that readers use now; open it read-only and key every cache by its name.
+
+    Raises NothingPublished where CURRENT is missing, no bare file name, or names a file that is gone.
+    """
+    folder = Path(warehouse)
+    try:
+        name = (folder / "CURRENT").read_text(encoding="utf-8").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        raise NothingPublished(
+            f"no warehouse is published in {folder}. Run `make ingest LOGS=...`."
+        ) from None
+    except UnicodeDecodeError:
+        name = ""
+    if not name or Path(name).name != name or not (folder / name).is_file():
+        raise NothingPublished(
+            f"{folder / 'CURRENT'} names no file that is there. Run `make ingest LOGS=...` again."
+        )
+    return folder / name

@@ -1,0 +1,15 @@
+-- What stopped attempts, and what it cost, per team, workload and day of the end.
+-- grain: one row per team, workload, day, category
+select
+    facts.team,
+    facts.workload,
+    facts.ended_day as day,
+    facts.category,
+    count(*) as interruptions,
+    sum(facts.lost_gpu_us + facts.caused_recovery_gpu_us) as lost_gpu_us
+from attempt_facts_kept as facts
+inner join touched_days as touched on facts.ended_day = touched.day
+where
+    facts.is_counted
+    and facts.category is not null
+group by facts.team, facts.workload, facts.ended_day, facts.category

@@ -1,0 +1,13 @@
+-- The ledger: every dump that was loaded.
+-- grain: one row per file
+select
+    file,
+    format,
+    cluster,
+    bytes,
+    sha256,
+    events,
+    rejected,
+    ingested_at
+from warehouse.files
+order by ingested_at asc, file asc

@@ -1,0 +1,36 @@
+-- Every job over all its attempts.
+-- grain: one row per job_id
+select
+    job_id,
+    -- who
+    arg_max(team, attempt) as team,
+    arg_max(workload, attempt) as workload,
+    arg_max(user_name, attempt) as user_name,
+    arg_max(model, attempt) as model,
+    arg_max(job_name, attempt) as job_name,
+    arg_max(gpus, attempt) as gpus,
+    -- flags
+    bool_and(is_instrumented) as is_instrumented,
+    bool_or(is_excluded) as is_excluded,
+    -- times
+    min(started_at) as first_started_at,
+    max(ended_at) as last_ended_at,
+    arg_max(outcome, attempt) as last_outcome,
+    -- counts
+    count(*) as attempts,
+    count(*) filter (where is_interruption) as interruptions,
+    -- seconds
+    sum(wall_seconds) as wall_seconds,
+    sum(queue_seconds) as queue_seconds,
+    sum(effective_seconds) as effective_seconds,
+    sum(unsaved_seconds) as unsaved_seconds,
+    max(tts_seconds) as tts_seconds,
+    max(ttr_seconds) as max_ttr_seconds,
+    sum(wall_seconds * gpus) as gpu_seconds,
+    sum((wall_seconds - effective_seconds) * gpus) as lost_gpu_seconds,
+    -- ratios
+    sum(effective_seconds) / nullif(sum(wall_seconds) - sum(uninstrumented_seconds), 0)
+        as ett_ratio
+from attempts
+group by job_id
+order by job_id asc

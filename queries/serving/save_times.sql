@@ -1,0 +1,13 @@
+-- How long each good save blocked its train loop.
+-- grain: one row per save
+select
+    team,
+    workload,
+    day,
+    saved_us - captured_us as save_us
+from warehouse.save_facts_kept
+where
+    status = 'good'
+    and is_counted
+    and is_instrumented
+order by day asc, team asc, workload asc, save_us asc

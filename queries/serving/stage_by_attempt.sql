@@ -1,0 +1,11 @@
+-- Time each stage of each attempt was open; overlapping stages overlap.
+-- grain: one row per job_id, attempt, phase, stage
+select
+    names.job_id,
+    stages.attempt,
+    cast(stages.phase as varchar) as phase,
+    stages.stage,
+    stages.us / 1e6 as seconds
+from warehouse.stage_facts_kept as stages
+inner join warehouse.job_names_kept as names on stages.job_no = names.job_no
+order by names.job_id asc, stages.attempt asc

@@ -1,0 +1,255 @@
+-- The measures of METRICS.md for one scope over the days that a reader chooses; percentiles and
+-- counts of jobs are taken over its attempts, never over days.
+-- grain: one row
+-- macro: chosen_team, chosen_workload, first_day, last_day
+with
+
+chosen_days as (
+
+    select *
+    from team_day_totals
+    where
+        team = chosen_team
+        and workload = chosen_workload
+        and day between first_day and last_day
+
+),
+
+totals as (
+
+    select
+        coalesce(sum(chosen_days.wall_us), 0) as wall_us,
+        coalesce(sum(chosen_days.gpu_us), 0) as gpu_us,
+        coalesce(sum(chosen_days.scheduling_us), 0) as scheduling_us,
+        coalesce(sum(chosen_days.hardware_setup_us), 0) as hardware_setup_us,
+        coalesce(sum(chosen_days.launcher_init_us), 0) as launcher_init_us,
+        coalesce(sum(chosen_days.trainer_init_us), 0) as trainer_init_us,
+        coalesce(sum(chosen_days.pt2_compile_us), 0) as pt2_compile_us,
+        coalesce(sum(chosen_days.checkpoint_load_us), 0) as checkpoint_load_us,
+        coalesce(sum(chosen_days.effective_us), 0) as effective_us,
+        coalesce(sum(chosen_days.unsaved_us), 0) as unsaved_us,
+        coalesce(sum(chosen_days.hang_us), 0) as hang_us,
+        coalesce(sum(chosen_days.checkpoint_save_us), 0) as checkpoint_save_us,
+        coalesce(sum(chosen_days.evaluation_us), 0) as evaluation_us,
+        coalesce(sum(chosen_days.data_wait_us), 0) as data_wait_us,
+        coalesce(sum(chosen_days.shutdown_us), 0) as shutdown_us,
+        coalesce(sum(chosen_days.unaccounted_us), 0) as unaccounted_us,
+        coalesce(sum(chosen_days.uninstrumented_us), 0) as uninstrumented_us,
+        coalesce(sum(chosen_days.scheduling_recovery_us), 0) as scheduling_recovery_us,
+        coalesce(sum(chosen_days.hardware_setup_recovery_us), 0) as hardware_setup_recovery_us,
+        coalesce(sum(chosen_days.launcher_init_recovery_us), 0) as launcher_init_recovery_us,
+        coalesce(sum(chosen_days.trainer_init_recovery_us), 0) as trainer_init_recovery_us,
+        coalesce(sum(chosen_days.pt2_compile_recovery_us), 0) as pt2_compile_recovery_us,
+        coalesce(sum(chosen_days.checkpoint_load_recovery_us), 0) as checkpoint_load_recovery_us,
+        coalesce(sum(chosen_days.scheduling_gpu_us), 0) as scheduling_gpu_us,
+        coalesce(sum(chosen_days.hardware_setup_gpu_us), 0) as hardware_setup_gpu_us,
+        coalesce(sum(chosen_days.launcher_init_gpu_us), 0) as launcher_init_gpu_us,
+        coalesce(sum(chosen_days.trainer_init_gpu_us), 0) as trainer_init_gpu_us,
+        coalesce(sum(chosen_days.pt2_compile_gpu_us), 0) as pt2_compile_gpu_us,
+        coalesce(sum(chosen_days.checkpoint_load_gpu_us), 0) as checkpoint_load_gpu_us,
+        coalesce(sum(chosen_days.effective_gpu_us), 0) as effective_gpu_us,
+        coalesce(sum(chosen_days.unsaved_gpu_us), 0) as unsaved_gpu_us,
+        coalesce(sum(chosen_days.hang_gpu_us), 0) as hang_gpu_us,
+        coalesce(sum(chosen_days.checkpoint_save_gpu_us), 0) as checkpoint_save_gpu_us,
+        coalesce(sum(chosen_days.evaluation_gpu_us), 0) as evaluation_gpu_us,
+        coalesce(sum(chosen_days.data_wait_gpu_us), 0) as data_wait_gpu_us,
+        coalesce(sum(chosen_days.shutdown_gpu_us), 0) as shutdown_gpu_us,
+        coalesce(sum(chosen_days.unaccounted_gpu_us), 0) as unaccounted_gpu_us,
+        coalesce(sum(chosen_days.uninstrumented_gpu_us), 0) as uninstrumented_gpu_us,
+        coalesce(sum(chosen_days.scheduling_recovery_gpu_us), 0) as scheduling_recovery_gpu_us,
+        coalesce(sum(chosen_days.hardware_setup_recovery_gpu_us), 0) as hardware_setup_recovery_gpu_us,
+        coalesce(sum(chosen_days.launcher_init_recovery_gpu_us), 0) as launcher_init_recovery_gpu_us,
+        coalesce(sum(chosen_days.trainer_init_recovery_gpu_us), 0) as trainer_init_recovery_gpu_us,
+        coalesce(sum(chosen_days.pt2_compile_recovery_gpu_us), 0) as pt2_compile_recovery_gpu_us,
+        coalesce(sum(chosen_days.checkpoint_load_recovery_gpu_us), 0) as checkpoint_load_recovery_gpu_us,
+        coalesce(sum(chosen_days.queue_us), 0) as queue_us,
+        coalesce(sum(chosen_days.queue_gpu_us), 0) as queue_gpu_us,
+        coalesce(sum(chosen_days.interruption_loss_us), 0) as interruption_loss_us,
+        coalesce(sum(chosen_days.interruption_loss_gpu_us), 0) as interruption_loss_gpu_us,
+        coalesce(sum(chosen_days.attempts_ended), 0) as attempts_ended,
+        coalesce(sum(chosen_days.completed), 0) as completed,
+        coalesce(sum(chosen_days.failed), 0) as failed,
+        coalesce(sum(chosen_days.preempted), 0) as preempted,
+        coalesce(sum(chosen_days.cancelled), 0) as cancelled,
+        coalesce(sum(chosen_days.timeout), 0) as timeout,
+        coalesce(sum(chosen_days.lost), 0) as lost,
+        coalesce(sum(chosen_days.infra_failures), 0) as infra_failures,
+        coalesce(sum(chosen_days.infra_interruptions), 0) as infra_interruptions,
+        coalesce(sum(chosen_days.checkpoint_saves), 0) as checkpoint_saves,
+        coalesce(sum(chosen_days.cache_hits), 0) as cache_hits,
+        coalesce(sum(chosen_days.cache_misses), 0) as cache_misses,
+        coalesce(sum(chosen_days.recompiles), 0) as recompiles,
+        any_value(counted.jobs_running) as jobs_running,
+        any_value(counted.jobs_preempted) as jobs_preempted,
+        any_value(counted.attempts_running) as attempts_running
+    from (
+        select
+            count(distinct job_id) as jobs_running,
+            count(distinct job_id) filter (
+                where outcome = 'preempted' and ended_day between first_day and last_day
+            ) as jobs_preempted,
+            count(*) as attempts_running
+        from attempts
+        where
+            is_counted
+            and (chosen_team = 'fleet' or team = chosen_team)
+            and (chosen_workload = 'all' or workload = chosen_workload)
+            and started_day <= last_day
+            and ended_day >= first_day
+    ) as counted
+    left join chosen_days on true
+
+),
+
+samples as (
+
+    select 'tts' as measure, tts_us as us
+    from attempts
+    where
+        is_counted
+        and tts_us is not null
+        and (chosen_team = 'fleet' or team = chosen_team)
+        and (chosen_workload = 'all' or workload = chosen_workload)
+        and first_batch_day between first_day and last_day
+
+    union all
+
+    select 'ttr' as measure, ttr_us as us
+    from attempts
+    where
+        is_counted
+        and ttr_us is not null
+        and (chosen_team = 'fleet' or team = chosen_team)
+        and (chosen_workload = 'all' or workload = chosen_workload)
+        and first_batch_day between first_day and last_day
+
+    union all
+
+    select 'save' as measure, save_us as us
+    from save_times
+    where
+        (chosen_team = 'fleet' or team = chosen_team)
+        and (chosen_workload = 'all' or workload = chosen_workload)
+        and day between first_day and last_day
+
+),
+
+latencies as (
+
+    -- quantile_disc is the nearest rank
+    select
+        count(*) filter (where measure = 'tts') as tts_count,
+        quantile_disc(us, 0.5) filter (where measure = 'tts') as tts_p50_us,
+        quantile_disc(us, 0.9) filter (where measure = 'tts') as tts_p90_us,
+        quantile_disc(us, 0.99) filter (where measure = 'tts') as tts_p99_us,
+        count(*) filter (where measure = 'ttr') as ttr_count,
+        quantile_disc(us, 0.5) filter (where measure = 'ttr') as ttr_p50_us,
+        quantile_disc(us, 0.9) filter (where measure = 'ttr') as ttr_p90_us,
+        quantile_disc(us, 0.99) filter (where measure = 'ttr') as ttr_p99_us,
+        count(*) filter (where measure = 'save') as save_count,
+        quantile_disc(us, 0.5) filter (where measure = 'save') as save_p50_us,
+        quantile_disc(us, 0.9) filter (where measure = 'save') as save_p90_us,
+        quantile_disc(us, 0.99) filter (where measure = 'save') as save_p99_us
+    from samples
+
+),
+
+span as (
+
+    select
+        coalesce(bool_and(days.is_complete), false) as is_complete,
+        count(*) as days
+    from days
+    where days.day between first_day and last_day
+
+)
+
+select
+    chosen_team as team,
+    chosen_workload as workload,
+    first_day,
+    last_day,
+    span.is_complete,
+    span.days,
+    totals.jobs_running as jobs,
+    totals.attempts_running as attempts,
+    -- counts
+    totals.attempts_ended,
+    totals.completed,
+    totals.failed,
+    totals.preempted,
+    totals.cancelled,
+    totals.timeout,
+    totals.lost,
+    totals.failed + totals.timeout + totals.lost as failures,
+    totals.infra_failures,
+    totals.failed + totals.timeout + totals.lost + totals.preempted as interruptions,
+    totals.infra_interruptions,
+    totals.jobs_running,
+    totals.attempts_running,
+    totals.checkpoint_saves,
+    totals.recompiles,
+    coalesce(latencies.tts_count, 0) as tts_count,
+    coalesce(latencies.ttr_count, 0) as ttr_count,
+    -- seconds
+    totals.wall_us / 1e6 as wall_seconds,
+    totals.gpu_us / 1e6 as gpu_seconds,
+    totals.queue_us / 1e6 as queue_seconds,
+    totals.unaccounted_us / 1e6 as unaccounted_seconds,
+    totals.unaccounted_gpu_us / 1e6 as unaccounted_gpu_seconds,
+    totals.uninstrumented_us / 1e6 as uninstrumented_seconds,
+    totals.uninstrumented_gpu_us / 1e6 as uninstrumented_gpu_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.effective_us end / 1e6 as effective_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.effective_gpu_us end / 1e6
+        as effective_gpu_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.unsaved_us end / 1e6 as unsaved_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.unsaved_gpu_us end / 1e6
+        as unsaved_gpu_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.checkpoint_save_us end / 1e6 as checkpoint_save_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.checkpoint_save_gpu_us end / 1e6
+        as checkpoint_save_gpu_seconds,
+    (
+        totals.unsaved_us
+        + totals.checkpoint_save_us
+        + totals.evaluation_us
+        + totals.data_wait_us
+        + totals.hang_us
+    ) / 1e6 as wasted_seconds,
+    (
+        totals.unsaved_gpu_us
+        + totals.checkpoint_save_gpu_us
+        + totals.evaluation_gpu_us
+        + totals.data_wait_gpu_us
+        + totals.hang_gpu_us
+    ) / 1e6 as wasted_gpu_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us
+        then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us end / 1e6
+        as lost_gpu_seconds,
+    totals.interruption_loss_gpu_us / 1e6 as interruption_loss_gpu_seconds,
+    -- percentiles
+    latencies.tts_p50_us / 1e6 as tts_p50_seconds,
+    latencies.tts_p90_us / 1e6 as tts_p90_seconds,
+    latencies.ttr_p50_us / 1e6 as ttr_p50_seconds,
+    latencies.ttr_p90_us / 1e6 as ttr_p90_seconds,
+    latencies.save_p50_us / 1e6 as checkpoint_save_p50_seconds,
+    latencies.save_p90_us / 1e6 as checkpoint_save_p90_seconds,
+    latencies.save_p99_us / 1e6 as checkpoint_save_p99_seconds,
+    -- ratios: of sums, computed once
+    totals.effective_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as ett_ratio,
+    totals.effective_gpu_us / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as ett_gpu_ratio,
+    (totals.wall_us - totals.uninstrumented_us - totals.effective_us - totals.unsaved_us)
+    / nullif(totals.wall_us - totals.uninstrumented_us, 0) as idleness_ratio,
+    (totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us - totals.unsaved_gpu_us)
+    / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as idleness_gpu_ratio,
+    totals.unsaved_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as failure_ratio,
+    totals.unsaved_gpu_us / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as failure_gpu_ratio,
+    totals.effective_us
+    / nullif(totals.wall_us - totals.uninstrumented_us + totals.queue_us, 0) as ettr_with_queue_ratio,
+    totals.preempted / nullif(totals.attempts_ended, 0) as preemption_ratio,
+    totals.jobs_preempted / nullif(totals.jobs_running, 0) as preempted_job_ratio,
+    (totals.gpu_us - totals.uninstrumented_gpu_us) / nullif(totals.gpu_us, 0) as instrumented_ratio,
+    totals.cache_hits / nullif(totals.cache_hits + totals.cache_misses, 0)
+        as compile_cache_hit_ratio
+from totals
+cross join latencies
+cross join span

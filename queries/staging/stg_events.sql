@@ -1,0 +1,89 @@
+-- Every event that counts, with its logical job and its attempt.
+-- grain: one row per row_no
+-- stored: no
+select
+    scoped.row_no,
+    scoped.file_no,
+    scoped.source_no,
+    scoped.job_no,
+    scoped.attempt,
+    scoped.at_us,
+    scoped.end_us,
+    scoped.event,
+    scoped.phase,
+    scoped.stage,
+    scoped.rank,
+    scoped.step,
+    scoped.mode,
+    scoped.ok,
+    scoped.cache,
+    scoped.recompiles,
+    scoped.resumed_from_step,
+    scoped.outcome,
+    scoped.exit_code,
+    scoped.signal,
+    scoped.message,
+    scoped.category,
+    scoped.team,
+    scoped.user_name,
+    scoped.workload,
+    scoped.model,
+    scoped.cluster,
+    scoped.gpus,
+    scoped.gpu_type,
+    scoped.priority,
+    scoped.name,
+    scoped.partition_name,
+    scoped.allocation_id,
+    scoped.suspended_us
+from scoped_events as scoped
+where
+    scoped.row_key is null
+    and not exists (
+        select 1 from stg_superseded as superseded where superseded.row_no = scoped.row_no
+    )
+
+union all
+
+select
+    scoped.row_no,
+    scoped.file_no,
+    scoped.source_no,
+    told.job_no,
+    told.attempt,
+    scoped.at_us,
+    scoped.end_us,
+    -- the end of a RESIZING row is not the end of its attempt, only a sign of life
+    case
+        when scoped.event = 'attempt_end' and told.row_state = 'RESIZING' then 'alive'
+        else scoped.event
+    end as event,
+    scoped.phase,
+    scoped.stage,
+    scoped.rank,
+    scoped.step,
+    scoped.mode,
+    scoped.ok,
+    scoped.cache,
+    scoped.recompiles,
+    scoped.resumed_from_step,
+    scoped.outcome,
+    scoped.exit_code,
+    scoped.signal,
+    scoped.message,
+    scoped.category,
+    scoped.team,
+    scoped.user_name,
+    scoped.workload,
+    scoped.model,
+    scoped.cluster,
+    -- the row that follows has the size the attempt was resized to
+    case when told.row_state = 'RESIZING' then null else scoped.gpus end as gpus,
+    scoped.gpu_type,
+    scoped.priority,
+    scoped.name,
+    scoped.partition_name,
+    scoped.allocation_id,
+    scoped.suspended_us
+from scoped_events as scoped
+inner join stg_scheduler_events as told on scoped.row_no = told.row_no

@@ -1,0 +1,51 @@
+-- The newest telling of each thing that a scheduler row says.
+-- grain: one row per row_no
+with
+
+told as (
+
+    select
+        scoped.row_no,
+        scoped.job_no,
+        scoped.row_key,
+        scoped.event,
+        scoped.at_us,
+        files.clock_us,
+        case
+            when scoped.event in ('attempt_end', 'alive') then 'end'
+            when scoped.event in ('phase_start', 'phase_end') then concat('phase ', scoped.phase)
+            else cast(scoped.event as varchar)
+        end as slot,
+        -- a terminal state beats a live one
+        case when scoped.event = 'attempt_end' then 0 else 1 end as rank_of_kind
+    from scoped_events as scoped
+    inner join files on scoped.file_no = files.file_no
+    where scoped.row_key is not null
+
+),
+
+ranked as (
+
+    select
+        row_no,
+        job_no,
+        row_key,
+        row_number() over (
+            partition by job_no, row_key, slot
+            order by rank_of_kind asc, clock_us desc, at_us desc, row_no asc
+        ) as precedence
+    from told
+
+)
+
+select
+    ranked.row_no,
+    scheduler_rows.job_no,
+    scheduler_rows.attempt,
+    scheduler_rows.row_state
+from ranked
+inner join stg_scheduler_rows as scheduler_rows
+    on
+        ranked.job_no = scheduler_rows.base_job_no
+        and ranked.row_key = scheduler_rows.row_key
+where ranked.precedence = 1

@@ -1,0 +1,130 @@
+-- One row of a scheduler's accounting as its newest dump tells it, with its chain and attempt.
+-- A chain of rows is one logical job: it goes on only after a requeue (docs/adr/0004).
+-- grain: one row per base_job_no, row_key
+with
+
+told as (
+
+    select
+        scoped.job_no,
+        scoped.row_key,
+        scoped.row_submitted_us,
+        scoped.row_state,
+        scoped.event,
+        scoped.at_us,
+        files.clock_us,
+        case when scoped.row_state in (
+            'PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', 'STOPPED',
+            'SIGNALING', 'STAGE_OUT', 'RESV_DEL_HOLD', 'REQUEUE_FED', 'REQUEUE_HOLD'
+        ) then 1 else 0 end as is_live
+    from scoped_events as scoped
+    inner join files on scoped.file_no = files.file_no
+    where scoped.row_key is not null
+
+),
+
+states as (
+
+    select
+        job_no,
+        row_key,
+        row_submitted_us,
+        row_state,
+        is_live,
+        row_number() over (
+            partition by job_no, row_key
+            -- a terminal state beats a live one, then the dump taken later wins
+            order by is_live asc, clock_us desc, row_state desc, row_submitted_us desc
+        ) as precedence
+    from told
+
+),
+
+starts as (
+
+    select
+        job_no,
+        row_key,
+        at_us as started_us,
+        row_number() over (
+            partition by job_no, row_key
+            order by clock_us desc, at_us desc
+        ) as precedence
+    from told
+    where event = 'attempt_start'
+
+),
+
+ordered as (
+
+    select
+        states.job_no,
+        states.row_key,
+        states.row_submitted_us,
+        states.row_state,
+        starts.started_us,
+        lag(states.row_state) over in_order as previous_state,
+        lag(states.is_live) over in_order as previous_is_live
+    from states
+    left join starts
+        on
+            states.job_no = starts.job_no
+            and states.row_key = starts.row_key
+            and starts.precedence = 1
+    where states.precedence = 1
+    window in_order as (
+        partition by states.job_no
+        order by
+            states.row_submitted_us asc nulls last,
+            starts.started_us asc nulls last,
+            states.row_key asc
+    )
+
+),
+
+chained as (
+
+    select
+        *,
+        sum(
+            case
+                when previous_state in ('REQUEUED', 'PREEMPTED', 'NODE_FAIL', 'RESIZING') then 0
+                when previous_is_live = 1 then 0
+                else 1
+            end
+        ) over (
+            partition by job_no
+            order by row_submitted_us asc nulls last, started_us asc nulls last, row_key asc
+            rows unbounded preceding
+        ) as chain
+    from ordered
+
+),
+
+numbered as (
+
+    select
+        *,
+        sum(
+            case when started_us is null or previous_state = 'RESIZING' then 0 else 1 end
+        ) over (
+            partition by job_no, chain
+            order by row_submitted_us asc nulls last, started_us asc nulls last, row_key asc
+            rows unbounded preceding
+        ) as tries,
+        min(row_submitted_us) over (partition by job_no, chain) as chain_submitted_us
+    from chained
+
+)
+
+select
+    job_no as base_job_no,
+    row_key,
+    -- JobIDs are reused: a later chain is another job, numbered past every job of the dictionary
+    cast(job_no + (chain - 1) * 4294967296 as bigint) as job_no,
+    cast(chain as bigint) as chain,
+    chain_submitted_us,
+    -- a row that still waits is waiting for the next try
+    cast(greatest(tries + case when started_us is null then 1 else 0 end, 1) as bigint) as attempt,
+    row_state
+from numbered

@@ -1,0 +1,116 @@
+"""What the tests find around them: programs, real dumps; and a list of every skipped test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# two slow cores are no reason to fail
+hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.load_profile("house")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+
+
+def pytest_configure() -> None:
+    for name in ("ETT_WAREHOUSE", "ETT_CONFIG"):  # the user's own; no test may touch them
+        os.environ.pop(name, None)
+
+
+def pytest_report_header() -> str:
+    return ", ".join(
+        [
+            f"chromium: {shutil.which('chromium') or 'none'}",
+            f"promtool: {shutil.which('promtool') or 'none'}",
+            f"ETT_REAL_LOGS: {os.environ.get('ETT_REAL_LOGS') or 'not set'}",
+            f"local time: UTC{time.strftime('%z')}",
+        ]
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark, reason in missing().items():
+            if item.get_closest_marker(mark):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """No skip is unseen: each one by name, under its reason."""
+    tests = defaultdict(list)
+    for report in terminalreporter.stats.get("skipped", []):
+        _, _, reason = report.longrepr
+        tests[reason.removeprefix("Skipped: ")].append(report.nodeid)
+    terminalreporter.section("skipped tests")
+    if not tests:
+        terminalreporter.line("None.")
+    for reason in sorted(tests):
+        terminalreporter.line(f"{reason} ({len(tests[reason])})")
+        for test in tests[reason]:
+            terminalreporter.line(f"    {test}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of Debian's chromium, for tests marked `browser`."""
+    return _program("chromium")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """The path of promtool, for tests marked `prometheus`."""
+    return _program("promtool")
+
+
+@pytest.fixture(scope="session")
+def real_logs() -> Path:
+    """The folder of real dumps, for tests marked `real`."""
+    return Path(os.environ["ETT_REAL_LOGS"])
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with the file of that name under tests/golden; for tests marked `golden`."""
+
+    def compare(name: str, actual: str) -> None:
+        file = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(actual, encoding="utf-8")
+        expected = file.read_text(encoding="utf-8") if file.exists() else "(no such file yet)"
+
+        assert expected == actual, f"tests/golden/{name} differs: if it should, `make golden`"
+
+    return compare
+
+
+def missing() -> dict[str, str]:
+    """The marks whose tests cannot run here, with the reason and the remedy."""
+    reasons = {}
+    if not shutil.which("chromium"):
+        reasons["browser"] = "no chromium: as root, apt-get install chromium"
+    if not shutil.which("promtool"):
+        reasons["prometheus"] = "no promtool: as root, apt-get install prometheus"
+    real = os.environ.get("ETT_REAL_LOGS")
+    if not real:
+        reasons["real"] = "ETT_REAL_LOGS is not set: let it name a folder of real dumps"
+    elif not Path(real).is_dir():
+        reasons["real"] = f"ETT_REAL_LOGS names no folder: {real}"
+    return reasons
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name)
+    assert path, f"{name} is asked for by a test that is not marked as needing it"
+    return path

@@ -1,0 +1,680 @@
+"""Tables of sacct in every dialect: the events of their rows, and the lines that are set aside."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from ingest.collectors.base import Dump, Line, Reading
+from ingest.collectors.slurm import SLURM_SACCT
+from ingest.errors import UnreadableDump
+from ingest.events import Event, Reason, Rejected, Says
+
+DUMPS = Path(__file__).resolve().parents[2] / "sample_data" / "dumps" / "slurm"
+QUIET = DUMPS / "snap2_quiet"
+RUNNING = DUMPS / "snap1_running"
+ALL_ATTEMPTS = (
+    "sacct_D_P_admin.txt",
+    "sacct_D_P_ALL.txt.gz",
+    "sacct_D_X_P_epoch.txt",
+    "sacct_D_X_P_TZ_LosAngeles.txt",
+    "sacct_D_us_X.txt",
+    "sacct_D_p_trailing_pipe.txt",
+    "sacct_D_columns_truncated.txt",
+)
+WITHOUT_GPUS = ("sacct_D_p_trailing_pipe.txt", "sacct_D_columns_truncated.txt")
+
+MINUTE_US = 60_000_000
+SUBMIT = "2026-11-20T05:00:00"
+START = "2026-11-20T05:10:00"
+END = "2026-11-20T05:30:00"
+SUBMIT_US = 1_795_150_800_000_000
+START_US = SUBMIT_US + 10 * MINUTE_US
+END_US = SUBMIT_US + 30 * MINUTE_US
+HEADER = "JobID|JobName|Comment|State|ExitCode|Submit|Start|End"
+
+
+@pytest.mark.parametrize("dialect", ALL_ATTEMPTS)
+def test_every_dialect_gives_the_seconds_of_the_accounting_database(dialect: str) -> None:
+    seconds = seconds_by_team(quiet(dialect))
+
+    assert golden("elapsed_s_sum") == seconds
+
+
+@pytest.mark.parametrize("dialect", [name for name in ALL_ATTEMPTS if name not in WITHOUT_GPUS])
+def test_dialects_with_gpus_give_the_gpu_seconds_of_the_accounting_database(dialect: str) -> None:
+    assert golden("gpu_seconds") == gpu_seconds_by_team(quiet(dialect))
+
+
+@pytest.mark.parametrize("dialect", ALL_ATTEMPTS)
+def test_every_dialect_has_the_preempted_rows_of_the_accounting_database(dialect: str) -> None:
+    told = quiet(dialect)
+    teams = {row(event): event["team"] for event in of(told, "job")}
+    preempted = Counter(
+        teams[row(event)] for event in of(told, "attempt_end") if event["outcome"] == "preempted"
+    )
+
+    assert golden("preempted_rows") == preempted
+
+
+@pytest.mark.parametrize("dialect", ALL_ATTEMPTS)
+def test_only_a_failed_prolog_counts_as_started_for_the_accounting_database(dialect: str) -> None:
+    told = quiet(dialect)
+    teams = {row(event): event["team"] for event in of(told, "job")}
+    started = Counter(teams[row(event)] for event in of(told, "attempt_start"))
+    expected = golden("started_rows")
+    expected["nlp"] -= 1  # job 1128, first row
+
+    assert expected == started
+
+
+@pytest.mark.parametrize("dialect", ALL_ATTEMPTS)
+def test_no_line_of_a_real_dump_is_set_aside(dialect: str) -> None:
+    assert [] == [event for event in read(QUIET / dialect, zone(dialect)) if is_rejected(event)]
+
+
+def test_dumps_of_the_same_columns_give_the_same_events_whatever_delimiter_zone_or_epoch() -> None:
+    zoned, epochs = quiet("sacct_D_X_P_TZ_LosAngeles.txt"), quiet("sacct_D_X_P_epoch.txt")
+    # printed although it never became eligible
+    separated = [e for e in quiet("sacct_D_us_X.txt") if e["job_id"] != "fleet:1001"]
+
+    assert zoned == epochs
+    # with 0x1f no pipe is in doubt: job 1091's texts are as its owner wrote them
+    assert same_but_texts(zoned) == same_but_texts(separated)
+
+
+def test_steps_give_no_events() -> None:
+    with_steps, without = quiet("sacct_D_P_admin.txt"), quiet("sacct_D_X_P_epoch.txt")
+
+    assert Counter(map(row, without)) == Counter(map(row, with_steps))
+
+
+@pytest.mark.parametrize("dialect", ALL_ATTEMPTS)
+@pytest.mark.parametrize("job", ["1007", "1017", "1021"])
+def test_a_job_with_a_step_out_of_memory_is_out_of_memory(dialect: str, job: str) -> None:
+    (end,) = (e for e in of(quiet(dialect), "attempt_end") if e["job_id"].split(":")[-1] == job)
+
+    assert ("failed", "host/host_oom") == (end["outcome"], end["category"])
+    assert "signal" not in end
+
+
+def test_a_pipe_in_a_job_name_moves_nothing() -> None:
+    (job,) = jobs(quiet("sacct_D_P_admin.txt"), "fleet:1091")
+
+    assert "weird|name,with;stuff `q`" == job["name"]
+    assert ("bob", "vision", "normal", 1) == (
+        job["user"],
+        job["team"],
+        job["priority"],
+        job["gpus"],
+    )
+
+
+def test_a_text_of_which_no_end_is_certain_is_left_out() -> None:
+    # the pipe may as well end Comment and be part of SystemComment
+    (job,) = jobs(quiet("sacct_D_P_admin.txt"), "fleet:1091")
+
+    assert "Comment" not in attrs(job)
+    assert "gpu-node07" == attrs(job)["NodeList"]
+
+
+@pytest.mark.parametrize("dialect", ["sacct_D_P_admin.txt", "sacct_D_us_X.txt"])
+def test_a_line_break_in_a_comment_breaks_no_row(dialect: str) -> None:
+    (job,) = jobs(quiet(dialect), "fleet:1092")
+
+    assert "line1\nline2" == attrs(job)["Comment"]
+
+
+def test_rows_that_never_ran_are_jobs_that_waited() -> None:
+    told = quiet("sacct_D_us_X.txt")
+    started = {row(event) for event in of(told, "attempt_start")}
+    never = {row(event) for event in told} - started
+
+    assert {"fleet:1001", "fleet:1006", "fleet:1016", "fleet:1023", "fleet:1128"} == {
+        job for job, _ in never
+    }
+    assert {"job", "phase_start"} == {e["event"] for e in told if row(e) in never}
+
+
+def test_a_requeued_row_with_an_exit_code_leaves_its_cause_to_the_code() -> None:
+    ends = of(quiet("sacct_D_P_admin.txt"), "attempt_end")
+    requeued = {
+        (e["job_id"], e.get("exit_code"), e.get("category"))
+        for e in ends
+        if e["row_state"] == "REQUEUED"
+    }
+
+    assert {
+        ("fleet:1011", 42, None),
+        ("fleet:1016", 42, None),
+        ("fleet:1023", 43, None),
+        ("fleet:1024", 0, "scheduler/requeued"),
+        ("fleet:1025", 0, "scheduler/requeued"),
+        ("fleet:1090", 1, None),
+        ("fleet:1102", 0, "scheduler/requeued"),
+        ("fleet:1104", 0, "scheduler/requeued"),
+    } == requeued
+
+
+def test_suspended_seconds_come_from_their_column_or_from_what_elapsed_lacks() -> None:
+    dialects = ("sacct_D_P_admin.txt", "sacct_D_p_trailing_pipe.txt")
+    suspended = [
+        (e["job_id"].split(":")[-1], e["suspended_us"])
+        for dialect in dialects
+        for e in quiet(dialect)
+        if "suspended_us" in e
+    ]
+
+    assert [("1022", 10_000_000), ("1022", 10_000_000)] == suspended
+
+
+def test_a_row_that_resizes_is_alive_at_its_end() -> None:
+    told = [e for e in quiet("sacct_D_P_admin.txt") if e["job_id"] == "fleet:1018"]
+    last = [(e["row_state"], e["event"]) for e in told if e["event"] in ("alive", "attempt_end")]
+
+    assert [("RESIZING", "alive"), ("COMPLETED", "attempt_end")] == last
+
+
+def test_running_jobs_are_alive_at_their_start_and_elapsed_time() -> None:
+    told = plain(read(RUNNING / "sacct_D_P_admin.txt"))
+    (start,) = (e for e in of(told, "attempt_start") if e["job_id"] == "fleet:1129")
+    (alive,) = (e for e in of(told, "alive") if e["job_id"] == "fleet:1129")
+
+    assert 78_000_000 == alive["at_us"] - start["at_us"]
+    assert "RUNNING" == alive["row_state"]
+
+
+def test_without_raw_ids_tasks_and_components_keep_apart() -> None:
+    ids = {event["job_id"] for event in quiet("sacct_D_p_trailing_pipe.txt")}
+
+    assert {"1003_3", "1003_11", "1009+0", "1009+1"} <= ids
+
+
+def test_a_row_tells_who_waited_how_long_and_how_it_ended() -> None:
+    dump = table(
+        "Cluster|JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|ExitCode|Submit|Start|End"
+        "|AllocTRES|NodeList|Reason",
+        f"fleet|7_3|12|llm|ann|ranking|train|high|FAILED|3:0|{SUBMIT}|{START}|{END}"
+        "|billing=8,gres/gpu:h100=16,gres/gpu=16|n[1-2]|NonZeroExitCode",
+    )
+    of_row = {
+        "job_id": "fleet:12",
+        "row_key": str(SUBMIT_US // 1_000_000),
+        "row_submitted_us": SUBMIT_US,
+        "row_state": "FAILED",
+    }
+
+    assert [
+        {
+            "at_us": SUBMIT_US,
+            "event": "job",
+            "name": "llm",
+            "user": "ann",
+            "team": "ranking",
+            "partition": "train",
+            "priority": "high",
+            "cluster": "fleet",
+            "gpus": 16,
+            "gpu_type": "h100",
+            "attrs": '{"JobID": "7_3", "NodeList": "n[1-2]", "Reason": "NonZeroExitCode"}',
+            **of_row,
+        },
+        {
+            "at_us": SUBMIT_US,
+            "end_us": START_US,
+            "event": "phase_start",
+            "phase": "queue",
+            **of_row,
+        },
+        {"at_us": START_US, "event": "attempt_start", "gpus": 16, **of_row},
+        {
+            "at_us": END_US,
+            "event": "attempt_end",
+            "outcome": "failed",
+            "exit_code": 3,
+            "message": "NonZeroExitCode",
+            **of_row,
+        },
+    ] == list(dump)
+
+
+@pytest.mark.parametrize(
+    ("state", "exit_code", "outcome", "category"),
+    [
+        ("COMPLETED", "0:0", "completed", None),
+        ("FAILED", "1:0", "failed", None),
+        ("PREEMPTED", "0:0", "preempted", "scheduler/preempted"),
+        ("NODE_FAIL", "0:0", "failed", "scheduler/node_fail"),
+        ("BOOT_FAIL", "0:0", "failed", "host/host_kernel_or_reboot"),
+        ("OUT_OF_MEMORY", "0:125", "failed", "host/host_oom"),
+        ("FAILED", "0:125", "failed", "host/host_oom"),
+        ("TIMEOUT", "0:0", "timeout", "scheduler/time_limit"),
+        ("DEADLINE", "0:0", "timeout", "scheduler/time_limit"),
+        ("REQUEUED", "0:0", "failed", "scheduler/requeued"),
+        ("REQUEUED", "0:9", "failed", None),
+        ("CANCELLED", "0:0", "cancelled", None),
+        ("CANCELLED by 0", "0:0", "cancelled", None),
+        ("CANCELLED+", "0:0", "cancelled", None),
+    ],
+)
+def test_a_state_says_how_a_row_ended(
+    state: str, exit_code: str, outcome: str, category: str | None
+) -> None:
+    (end,) = of(table(HEADER, f"1|a||{state}|{exit_code}|{SUBMIT}|{START}|{END}"), "attempt_end")
+
+    assert (outcome, category) == (end["outcome"], end.get("category"))
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "signal"),
+    [
+        ("3:0", 3, None),
+        ("0:15", None, 15),
+        ("0:0", 0, None),
+        ("0:125", None, None),
+        ("", None, None),
+    ],
+)
+def test_an_exit_code_is_a_code_or_a_signal_or_nothing(
+    told: str, code: int | None, signal: int | None
+) -> None:
+    (end,) = of(table(HEADER, f"1|a||FAILED|{told}|{SUBMIT}|{START}|{END}"), "attempt_end")
+
+    assert (code, signal) == (end.get("exit_code"), end.get("signal"))
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING", "STOPPED", "SIGNALING"])
+def test_live_states_end_nothing(state: str) -> None:
+    told = table(
+        "JobID|State|Submit|Start|End|Elapsed", f"1|{state}|{SUBMIT}|{START}|Unknown|00:05:00"
+    )
+
+    assert [START_US + 5 * MINUTE_US] == [event["at_us"] for event in of(told, "alive")]
+    assert [] == of(told, "attempt_end")
+
+
+@pytest.mark.parametrize("state", ["PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD"])
+def test_a_waiting_row_is_an_open_queue(state: str) -> None:
+    told = table(HEADER, f"1|a||{state}|0:0|{SUBMIT}|Unknown|Unknown")
+
+    assert ["job", "phase_start"] == [event["event"] for event in told]
+    assert "end_us" not in told[1]
+
+
+def test_a_start_before_its_submission_waited_for_nothing() -> None:
+    _, queue, *_ = table(HEADER, f"1|a||COMPLETED|0:0|{START}|{SUBMIT}|{END}")
+
+    assert START_US == queue["at_us"] == queue["end_us"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "gpus"),
+    [
+        ("AllocTRES", "cpu=8,gres/gpu=8,node=1", 8),
+        ("AllocTRES", "cpu=8,gres/gpu:a100=4,gres/gpu:h100=2,node=1", 6),
+        ("AllocTRES", "cpu=8,node=1", 0),
+        ("AllocTRES", "cpu=8,gres/gpumem=80,gres/shard=2", 0),
+        ("AllocTRES", "", None),
+        ("AllocTRES|ReqTRES", "|gres/gpu=8", None),
+        ("AllocGRES", "gpu:h100:8", 8),
+        ("AllocGRES", "gpu:4", 4),
+        ("AllocTRES|AllocGRES", "cpu=8,node=1|gpu:8", 8),
+        ("NNodes", "1", None),
+    ],
+)
+def test_gpus_are_what_a_row_held(columns: str, cells: str, gpus: int | None) -> None:
+    told = table(f"JobID|State|Start|End|{columns}", f"1|COMPLETED|{START}|{END}|{cells}")
+
+    assert [gpus] == [event.get("gpus") for event in of(told, "attempt_start")]
+
+
+def test_a_row_that_never_ran_has_the_gpus_it_asked_for() -> None:
+    told = table(
+        "JobID|State|Submit|Start|End|AllocTRES|ReqTRES",
+        f"1|PENDING|{SUBMIT}|Unknown|Unknown||cpu=8,gres/gpu:h100=64,gres/gpu=64",
+    )
+
+    assert 64 == told[0]["gpus"]
+
+
+def test_the_cluster_comes_from_its_column_else_from_the_user_else_from_nobody() -> None:
+    line = f"1|COMPLETED|{START}|{END}"
+    columns = "JobID|State|Start|End"
+
+    assert "b:1" == table(f"{columns}|Cluster", f"{line}|b", cluster="a")[0]["job_id"]
+    assert "a:1" == table(columns, line, cluster="a")[0]["job_id"]
+    assert "1" == table(columns, line)[0]["job_id"]
+
+
+@pytest.mark.parametrize(
+    ("started", "ended", "elapsed", "minutes"),
+    [
+        ("2026-11-01T00:30:00", "2026-11-01T01:10:00", "00:40:00", 40),  # the first 01:10
+        ("2026-11-01T00:30:00", "2026-11-01T01:10:00", "01:40:00", 100),  # the second
+        ("2026-11-01T01:50:00", "2026-11-01T01:10:00", "00:20:00", 20),  # else it ends too early
+        ("2026-11-01T01:50:00", "2026-11-01T02:10:00", "00:20:00", 20),
+        ("2026-03-08T01:50:00", "2026-03-08T02:30:00", "00:40:00", 40),  # there is no 02:30
+    ],
+)
+def test_the_clock_change_bends_no_duration(
+    started: str, ended: str, elapsed: str, minutes: int
+) -> None:
+    told = table(
+        "JobID|State|Start|End|Elapsed|Suspended",
+        f"1|COMPLETED|{started}|{ended}|{elapsed}|00:00:00",
+        timezone="America/New_York",
+    )
+    (start,), (end,) = of(told, "attempt_start"), of(told, "attempt_end")
+
+    assert minutes * MINUTE_US == end["at_us"] - start["at_us"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "detail"),
+    [
+        (f"1|a||BANANA|0:0|{SUBMIT}|{START}|{END}", Reason.BAD_VALUE, "State is 'BANANA'"),
+        (f"1|a||FAILED|x|{SUBMIT}|{START}|{END}", Reason.BAD_VALUE, "ExitCode is 'x'"),
+        (f"1|a||FAILED|1:0|{SUBMIT}|noon|{END}", Reason.BAD_TIMESTAMP, "Start is 'noon'"),
+        (
+            f"1|a||FAILED|1:0|{SUBMIT}|0001-01-01T00:00:00|{END}",
+            Reason.BAD_TIMESTAMP,
+            "Start is '0001-01-01T00:00:00': outside the years 2000 to 2099",
+        ),
+        (
+            f"1|a||FAILED|1:0|{SUBMIT}|{START}|9999-12-31T23:59:59",
+            Reason.BAD_TIMESTAMP,
+            "End is '9999-12-31T23:59:59': outside the years 2000 to 2099",
+        ),
+        (
+            f"1|a||FAILED|1:0|{SUBMIT}|2026-13-01T00:00:00|{END}",
+            Reason.BAD_TIMESTAMP,
+            "Start is '2026-13-01T00:00:00': month must be in 1..12",
+        ),
+        (
+            f"1|a||FAILED|1:0|{SUBMIT}|{START}|Unknown",
+            Reason.MISSING_FIELD,
+            "FAILED, but End is 'Unknown'",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_is_set_aside_with_its_reason(
+    line: str, reason: Reason, detail: str
+) -> None:
+    good = f"2|b||COMPLETED|0:0|{SUBMIT}|{START}|{END}"
+    rejected = [event for event in lines(HEADER, line, good) if is_rejected(event)]
+
+    assert [Rejected(2, reason, detail, line)] == rejected
+
+
+def test_a_line_that_is_not_utf8_is_set_aside_alone() -> None:
+    good = f"2|b||COMPLETED|0:0|{SUBMIT}|{START}|{END}"
+    told = list(SLURM_SACCT.read(dump_of(f"{HEADER}\n1|\udce9||\n{good}\n"), reading()))
+    (rejected,) = (event for event in told if is_rejected(event))
+
+    assert (2, Reason.NOT_UTF8) == (rejected.line_number, rejected.reason)
+    assert {"2"} == {event["job_id"] for event in plain(told)}
+
+
+def test_a_broken_row_that_proves_nothing_is_set_aside_line_by_line() -> None:
+    good = f"2|b||COMPLETED|0:0|{SUBMIT}|{START}|{END}"
+    told = lines(HEADER, "1|a|first", "second", "third", good)
+    rejected = [event for event in told if is_rejected(event)]
+
+    assert [2, 3, 4] == [line.line_number for line in rejected]
+    assert ["1|a|first", "second", "third"] == [line.line for line in rejected]
+    assert rejected[0].detail.startswith("lines 2 to 4 are no whole row; line breaks in JobName")
+    assert {"2"} == {event["job_id"] for event in plain(told)}
+
+
+def test_a_row_that_lost_its_tail_takes_nothing_from_the_next_row() -> None:
+    told = lines(HEADER, "1|a|lost", "2|b|x", f"y|FAILED|1:0|{SUBMIT}|{START}|{END}")
+
+    assert [2] == [event.line_number for event in told if is_rejected(event)]
+    assert {"2"} == {event["job_id"] for event in plain(told)}
+    assert "x\ny" == attrs(plain(told)[0])["Comment"]
+
+
+def test_line_ends_byte_order_marks_blank_lines_and_repeated_headers_do_not_matter() -> None:
+    line = f"1|a||COMPLETED|0:0|{SUBMIT}|{START}|{END}"
+    text = "\r\n".join(["\ufeff" + HEADER, line, "", HEADER, line.replace("1|", "2|", 1), ""])
+    told = list(SLURM_SACCT.read(dump_of(text), reading()))
+
+    assert SLURM_SACCT.recognises("x", text.encode())
+    assert [] == [event for event in told if is_rejected(event)]
+    assert {"1", "2"} == {event["job_id"] for event in plain(told)}
+
+
+def test_tables_of_other_columns_may_follow_in_one_file() -> None:
+    widths = f"{'-' * 12} {'-' * 10} {'-' * 19} {'-' * 19}"
+    fixed = f"{'JobID':12} {'State':>10} {'Start':>19} {'End':>19} "
+    cells = f"{'3':12} {'CANCELLED+':>10} {START:>19} {END:>19} "
+    told = table(
+        "JobID|State|Start|End",
+        f"1|COMPLETED|{START}|{END}",
+        "State|End|Start|JobID",
+        f"FAILED|{END}|{START}|2",
+        fixed,
+        widths,
+        cells,
+    )
+
+    assert [("1", "completed"), ("2", "failed"), ("3", "cancelled")] == [
+        (event["job_id"], event["outcome"]) for event in of(told, "attempt_end")
+    ]
+
+
+@pytest.mark.parametrize("delimiter", ["|", "\x1f", "\t", ";", "^", "||", ","])
+def test_the_header_shows_the_delimiter(delimiter: str) -> None:
+    text = "\n".join([HEADER, f"1|a||FAILED|1:0|{SUBMIT}|{START}|{END}"]).replace("|", delimiter)
+    told = plain(SLURM_SACCT.read(dump_of(text), reading()))
+
+    assert SLURM_SACCT.recognises("x", text.encode())
+    assert [END_US] == [event["at_us"] for event in of(told, "attempt_end")]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("JobID|JobName|State", "has no column Start, End"),
+        ("JobID,State,Start,End,AllocTRES", "separates its columns with ','"),
+        ("1|COMPLETED", "has no header of sacct"),
+        ("", "has no header of sacct"),
+    ],
+)
+def test_an_unusable_header_says_how_to_dump_again(header: str, said: str) -> None:
+    with pytest.raises(UnreadableDump, match="Dump again: sacct -a -D -P") as raised:
+        table(header)
+
+    assert said in str(raised.value)
+
+
+def test_a_dump_without_rows_is_fine() -> None:
+    assert [] == table(HEADER)
+
+
+@pytest.mark.parametrize("number", ["12345678_12+", "1234567+"])
+def test_a_job_id_that_is_cut_off_is_no_identity(number: str) -> None:
+    width = len(number)
+    head = f"{'JobID':{width}} {'State':>10} {'Start':>19} {'End':>19} "
+    dashes = f"{'-' * width} {'-' * 10} {'-' * 19} {'-' * 19} "
+    told = lines(head, dashes, f"{number} {'COMPLETED':>10} {START:>19} {END:>19} ")
+
+    assert ["JobID is cut off, ask for JobID%30 or JobIDRaw"] == [
+        event.detail for event in told if is_rejected(event)
+    ]
+
+
+def test_a_time_that_is_cut_off_says_what_to_ask_for() -> None:
+    head = f"{'JobID':12} {'State':>10} {'Start':>10} {'End':>19} "
+    dashes = f"{'-' * 12} {'-' * 10} {'-' * 10} {'-' * 19} "
+    told = lines(head, dashes, f"{'1':12} {'COMPLETED':>10} 2026-11-2+ {END:>19} ")
+    (rejected,) = (event for event in told if is_rejected(event))
+
+    assert Reason.BAD_TIMESTAMP == rejected.reason
+    assert rejected.detail.endswith("the column is too narrow, ask for %19")
+
+
+def test_the_state_of_a_narrow_column_must_be_the_only_one_that_begins_so() -> None:
+    head = f"{'JobID':12} {'State':>5} {'Start':>19} {'End':>19} "
+    dashes = f"{'-' * 12} {'-' * 5} {'-' * 19} {'-' * 19} "
+    rows = [f"{'1':12} {cut} {START:>19} {END:>19} " for cut in ("COMP+", "FAIL+")]
+    told = lines(head, dashes, *rows)
+
+    assert [3] == [event.line_number for event in told if is_rejected(event)]
+    assert ["failed"] == [event["outcome"] for event in of(plain(told), "attempt_end")]
+
+
+@pytest.mark.parametrize("dialect", ALL_ATTEMPTS)
+def test_it_recognises_its_own_dumps(dialect: str) -> None:
+    assert SLURM_SACCT.recognises(dialect, head(QUIET / dialect))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ts": 1, "event": "job", "job_id": "JobID|State|Start|End"}',
+        "job\ttag\tuser\taccount\tintended\tsacct_rows(DBIndex:State:ExitCode)\n1001\tx",
+        "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User|Event|TRES\n",
+        "-----\nTop 10 Users\n-----\nCluster|Login|Proper Name|Account|TRES Name|Used\n",
+        "job_id,state,start,end\n1,FAILED,a,b\n",
+        "# A page\n\nJobID | what it is\n",
+        ":::MLLOG {}\n",
+        "",
+    ],
+)
+def test_it_does_not_take_other_texts_for_its_own(text: str) -> None:
+    assert not SLURM_SACCT.recognises("x", text.encode())
+
+
+def test_it_does_not_take_the_golden_answers_for_its_own() -> None:
+    assert not SLURM_SACCT.recognises("golden_sql.json", head(QUIET / "golden_sql.json"))
+
+
+@pytest.mark.real
+def test_it_takes_nothing_else_of_the_real_dumps_for_its_own(real_logs: Path) -> None:
+    others = [
+        file
+        for file in sorted(real_logs.rglob("*"))
+        if file.is_file() and not file.name.startswith(("sacct_", "w_0"))
+    ]
+    taken = [file for file in others if SLURM_SACCT.recognises(file.name, head(file))]
+
+    assert others
+    assert [] == taken
+
+
+@pytest.mark.real
+def test_windows_of_one_history_give_rows_of_that_history(real_logs: Path) -> None:
+    whole = {row(event) for event in quiet("sacct_D_P_admin.txt")}
+    windows = sorted((real_logs / "slurm" / "windows").iterdir())
+    told = [event for window in windows for event in plain(read(window))]
+
+    assert whole == {row(event) for event in told} & whole
+    assert {"job", "phase_start", "attempt_start", "attempt_end", "alive"} == {
+        event["event"] for event in told
+    }
+
+
+def test_it_says_that_a_scheduler_knows_no_training() -> None:
+    assert Says(training=False, saves=False, resumes=False) == SLURM_SACCT.says
+
+
+# what a table is made of, and what is asked of its events
+
+
+def table(*told: str, cluster: str | None = None, timezone: str = "UTC") -> list[Event]:
+    return plain(lines(*told, cluster=cluster, timezone=timezone))
+
+
+def lines(*told: str, cluster: str | None = None, timezone: str = "UTC") -> list[Event | Rejected]:
+    return list(SLURM_SACCT.read(dump_of("\n".join(told)), reading(cluster, timezone)))
+
+
+def dump_of(text: str) -> Dump:
+    raw = text.encode(errors="surrogateescape").removesuffix(b"\n")
+    return Dump("made.txt", None, lambda: iter(enumerate(raw.split(b"\n"), 1)))
+
+
+def reading(cluster: str | None = None, timezone: str = "UTC") -> Reading:
+    return Reading(cluster, ZoneInfo(timezone))
+
+
+def read(file: Path, timezone: str = "UTC") -> list[Event | Rejected]:
+    return list(
+        SLURM_SACCT.read(Dump(str(file), file, lambda: lines_of(file)), reading(None, timezone))
+    )
+
+
+def lines_of(file: Path) -> Iterator[Line]:
+    raw = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    yield from enumerate(raw.removesuffix(b"\n").split(b"\n"), 1)
+
+
+def head(file: Path) -> bytes:
+    return b"\n".join(line for _, line in lines_of(file))[:65536]
+
+
+def zone(dialect: str) -> str:
+    return "America/Los_Angeles" if "LosAngeles" in dialect else "UTC"
+
+
+def quiet(dialect: str) -> list[Event]:
+    return plain(read(QUIET / dialect, zone(dialect)))
+
+
+def plain(told: list[Event | Rejected] | Iterator[Event | Rejected]) -> list[Event]:
+    return [event for event in told if not isinstance(event, Rejected)]
+
+
+def is_rejected(event: Event | Rejected) -> bool:
+    return isinstance(event, Rejected)
+
+
+def of(told: list[Event], kind: str) -> list[Event]:
+    return [event for event in told if event["event"] == kind]
+
+
+def jobs(told: list[Event], job_id: str) -> list[Event]:
+    return [event for event in of(told, "job") if event["job_id"] == job_id]
+
+
+def row(event: Event) -> tuple[str, str]:
+    return event["job_id"], event["row_key"]
+
+
+def attrs(event: Event) -> dict[str, str]:
+    return json.loads(event["attrs"])
+
+
+def same_but_texts(told: list[Event]) -> list[Event]:
+    return [event for event in told if event["event"] != "job" or "1091" not in event["job_id"]]
+
+
+def golden(measure: str) -> dict[str, int]:
+    answers = json.loads((QUIET / "golden_sql.json").read_text(encoding="utf-8"))
+    return {team: told[measure] for team, told in answers["sacct_visible_by_account"].items()}
+
+
+def seconds_by_team(told: list[Event]) -> dict[str, int]:
+    return by_team(told, lambda start: 1)
+
+
+def gpu_seconds_by_team(told: list[Event]) -> dict[str, int]:
+    return by_team(told, lambda start: start["gpus"])
+
+
+def by_team(told: list[Event], weight: Callable[[Event], int]) -> dict[str, int]:
+    teams = {row(event): event["team"] for event in of(told, "job")}
+    starts = {row(event): event for event in of(told, "attempt_start")}
+    sums: dict[str, int] = defaultdict(int)
+    for last in of(told, "attempt_end") + of(told, "alive"):
+        start = starts[row(last)]
+        length_us = last["at_us"] - start["at_us"] - last.get("suspended_us", 0)
+        sums[teams[row(last)]] += length_us // 1_000_000 * weight(start)
+    return dict(sums)
