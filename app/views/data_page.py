@@ -38,7 +38,11 @@ limit 1000
 """
 
 IDENTITY = """
-select day, wall_us / 1e6 as wall_seconds, areas_us / 1e6 as areas_seconds, gap_us / 1e6 as gap_seconds
+select
+    day,
+    wall_us / 1e6 as wall_seconds,
+    areas_us / 1e6 as areas_seconds,
+    gap_us / 1e6 as gap_seconds
 from identity_by_day
 order by abs(gap_us) desc, day
 """

@@ -78,7 +78,8 @@ with st.grid(5, min_column_width=150, gap="small"):
     tiles.figure(
         measures["wall_seconds"],
         words.duration(job["wall_seconds"]),
-        f"{words.many(job['attempts'], 'attempt')}, {words.duration(job['queue_seconds'])} in queue",
+        f"{words.many(job['attempts'], 'attempt')}, "
+        f"{words.duration(job['queue_seconds'])} in queue",
     )
 
 # -- Gantt ---------------------------------------------------------------------------------------

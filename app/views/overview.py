@@ -153,7 +153,8 @@ if chosen.team == filters.FLEET:
                         help="Show this team",
                     )
                     st.caption(
-                        f"{words.ratio(row[ratio])} {words.change(row[ratio], then.get(row['team']))} \u00b7 "
+                        f"{words.ratio(row[ratio])} "
+                        f"{words.change(row[ratio], then.get(row['team']))} \u00b7 "
                         f"{words.hours(row['lost_gpu_seconds'])} GPU-hours lost"
                     )
                     st.plotly_chart(

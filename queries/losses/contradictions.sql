@@ -8,8 +8,9 @@ found as (
         spans.attempt_no,
         'missing_end' as kind,
         concat(
-            spans.phase, coalesce(concat('/', spans.stage), ''),
-            coalesce(concat(' of rank ', spans.rank), '')
+            spans.phase,
+            case when spans.stage is not null then concat('/', spans.stage) end,
+            case when spans.rank is not null then concat(' of rank ', spans.rank) end
         ) as what,
         spans.told_from_us as at_us
     from phase_spans as spans
@@ -24,8 +25,9 @@ found as (
         instants.attempt_no,
         'end_without_start' as kind,
         concat(
-            instants.phase, coalesce(concat('/', instants.stage), ''),
-            coalesce(concat(' of rank ', instants.rank), '')
+            instants.phase,
+            case when instants.stage is not null then concat('/', instants.stage) end,
+            case when instants.rank is not null then concat(' of rank ', instants.rank) end
         ) as what,
         instants.at_us
     from phase_states as instants
@@ -80,7 +82,8 @@ told as (
         events.job_no,
         events.attempt,
         'end_without_outcome' as kind,
-        coalesce(concat('exit code ', events.exit_code), 'no exit code') as what,
+        case when events.exit_code is null then 'no exit code' else concat('exit code ', events.exit_code) end
+            as what,
         events.at_us
     from stg_events as events
     where

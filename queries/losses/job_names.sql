@@ -28,9 +28,9 @@ named as (
 select
     named.job_no,
     named.base_job_no,
-    concat(
-        job_keys.job_key,
-        coalesce(concat('@', named.chain_submitted_us // 1000000), '')
-    ) as job_id
+    case
+        when named.chain_submitted_us is null then job_keys.job_key
+        else concat(job_keys.job_key, '@', named.chain_submitted_us // 1000000)
+    end as job_id
 from named
 inner join job_keys on named.base_job_no = job_keys.job_no

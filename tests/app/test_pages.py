@@ -1,0 +1,264 @@
+"""The pages on a small published fleet: what they say, and what they say when something is amiss."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app import serving
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+OVERVIEW, JOBS, JOB, DATA = (
+    f"views/{name}.py" for name in ("overview", "jobs", "job", "data_page")
+)
+PAGES = (OVERVIEW, JOBS, JOB, DATA)
+
+
+def test_overview_shows_six_numbers_of_the_last_28_complete_days(fleet: Path) -> None:
+    page = open_page()
+
+    assert [
+        "ETT",
+        "Lost GPU-hours",
+        "Loss budget left",
+        "Time to start",
+        "Time to recover",
+        "Preemption ratio",
+    ] == [metric.label for metric in page.metric]
+    assert any("Fleet" in text and "4 Feb to 3 Mar" in text for text in markdown(page))
+
+
+def test_filters_come_from_the_url(fleet: Path) -> None:
+    page = open_page(team="feed", days="7", workload="production", weight="wall")
+
+    assert ("feed", "production") == tuple(box.value for box in page.sidebar.selectbox)
+    assert any("25 Feb to 3 Mar" in text and text.startswith("feed") for text in markdown(page))
+    assert "Lost hours" in [metric.label for metric in page.metric]
+
+
+def test_a_team_that_is_not_there_is_named_and_the_nearest_offered(fleet: Path) -> None:
+    page = open_page(team="rankin")
+
+    assert ["There is no team \u201crankin\u201d in this warehouse."] == warnings(page)[-1:]
+    assert ["Show ranking", "Show fleet"] == [button.label for button in page.button]
+
+    page.button[0].click().run()
+
+    assert "ranking" == page.sidebar.selectbox[0].value
+    assert page.metric
+
+
+@pytest.mark.parametrize(("name", "value"), [("days", "31"), ("days", "x"), ("weight", "<b>")])
+def test_a_filter_value_that_is_not_offered_is_said(fleet: Path, name: str, value: str) -> None:
+    page = open_page(**{name: value})
+
+    assert any(f"asks for {name} =" in text for text in warnings(page))
+    assert page.metric
+
+
+def test_a_workload_that_is_not_there_is_named(fleet: Path) -> None:
+    page = open_page(workload="prod")
+
+    assert any("There is no workload \u201cprod\u201d" in text for text in warnings(page))
+    assert "Show production" in [button.label for button in page.button]
+
+
+def test_without_enough_data_before_the_window_nothing_is_compared(fleet: Path) -> None:
+    page = open_page(days="90")
+
+    assert any("not compared" in text for text in markdown(page))
+    assert {""} == {metric.delta for metric in page.metric[:2]}
+
+
+def test_a_team_is_one_click_from_the_overview(fleet: Path) -> None:
+    page = open_page()
+    page.button(key="team feed").click().run()
+
+    assert "feed" == page.sidebar.selectbox[0].value
+    assert not page.exception
+
+
+def test_regressions_are_not_said_to_be_none(fleet: Path) -> None:
+    page = open_page()
+
+    assert any("not part of this release" in caption.value for caption in page.caption)
+
+
+def test_jobs_are_sorted_by_what_they_lost(fleet: Path) -> None:
+    page = open_page(JOBS)
+    lost = page.dataframe[0].value["lost_gpu_hours"].dropna().tolist()
+
+    assert sorted(lost, reverse=True) == lost
+
+
+def test_a_search_finds_jobs_of_any_day(fleet: Path) -> None:
+    page = open_page(JOBS, q="UNINSTRUMENTED", days="7")
+
+    assert ["uninstrumented-1"] == page.dataframe[0].value["job_id"].tolist()
+
+
+def test_a_job_shows_its_attempts_and_the_one_in_the_url(fleet: Path) -> None:
+    page = open_page(JOB, job="stubborn", attempt="3")
+
+    assert 34 == len(page.dataframe[0].value)
+    assert "Attempt 3" in [heading.value for heading in page.subheader]
+    assert any("The last 30 attempts; 4 earlier" in caption.value for caption in page.caption)
+
+
+def test_a_job_that_is_not_there_is_named_and_near_ones_are_linked(fleet: Path) -> None:
+    page = open_page(JOB, job="stubbor")
+
+    assert any("There is no job \u201cstubbor\u201d" in text for text in warnings(page))
+    assert "stubborn" in [link.proto.label for link in page.get("page_link")]
+
+
+@pytest.mark.parametrize("attempt", ["99", "0", "-1", "x", "", "9" * 30])
+def test_an_attempt_that_is_not_there_is_named(fleet: Path, attempt: str) -> None:
+    page = open_page(JOB, job="stubborn", attempt=attempt)
+
+    assert any("It has 1 to 34; attempt 34 is shown" in text for text in warnings(page))
+    assert "Attempt 34" in [heading.value for heading in page.subheader]
+
+
+def test_the_job_page_without_a_job_leads_to_the_list(fleet: Path) -> None:
+    page = open_page(JOB)
+
+    assert any("Choose one from the list" in caption.value for caption in page.caption)
+
+
+def test_an_uninstrumented_job_says_so_and_has_no_ett(fleet: Path) -> None:
+    page = open_page(JOB, job="uninstrumented-1")
+
+    assert any("uninstrumented" in info.value for info in page.info)
+    assert "\u2013" == page.metric[0].value
+
+
+def test_data_shows_rejects_with_examples_and_the_identity(fleet: Path) -> None:
+    page = open_page(DATA)
+
+    assert {"not_json": 5, "bad_timestamp": 1} == dict(
+        page.dataframe[1].value[["reason", "lines"]].itertuples(index=False)
+    )
+    assert 3 == sum(r"dumps\/a" in caption.value for caption in page.caption)
+    assert 2 == sum("good" in text and "largest gap 0 s" in text for text in markdown(page))
+    assert ["1", "1", "1"] == [metric.value for metric in page.metric]
+
+
+def test_definitions_can_be_searched(fleet: Path) -> None:
+    page = open_page(DATA)
+    page.text_input(key="find").set_value("preemption").run()
+
+    assert any(text.startswith("**Preemption ratio.**") for text in markdown(page))
+    assert not any(text.startswith("**Time to start.**") for text in markdown(page))
+
+
+def test_without_a_warehouse_the_page_says_what_to_run(warehouse: Path) -> None:
+    page = open_page()
+
+    assert any("make ingest" in text for text in markdown(page))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_an_empty_warehouse_is_no_error(warehouse: Path, path: str) -> None:
+    serving.publish(warehouse, serving.empty())
+    page = open_page(path)
+
+    assert not page.error
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_one_team_and_no_complete_day_is_no_error(warehouse: Path, path: str) -> None:
+    attempt = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 60.0}, tts=1.0)
+    serving.publish(warehouse, serving.Warehouse(attempts=[attempt], last_complete_day=None))
+    page = open_page(path, job="j")
+
+    assert not page.error[1:]
+    if path == OVERVIEW:
+        assert any("No day is complete yet" in text for text in warnings(page))
+
+
+def test_too_few_attempts_are_grey_and_not_compared(warehouse: Path) -> None:
+    attempt = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 60.0}, tts=1.0)
+    serving.publish(warehouse, serving.Warehouse(attempts=[attempt]))
+    page = open_page()
+
+    assert ":gray[100.0 %]" == page.metric[0].value
+    assert "" == page.metric[0].delta
+
+
+def test_what_no_source_reports_is_no_zero(warehouse: Path) -> None:
+    attempts = [
+        serving.Attempt(f"j{n}", 1, datetime(2026, 3, 3, 9), {"uninstrumented": 60.0})
+        for n in range(9)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = open_page()
+
+    assert [":gray[\u2013]"] * 5 == [metric.value for metric in page.metric[:5]]
+    assert any("Not reported by events dumps" in caption.value for caption in page.caption)
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("name", [serving.HOSTILE, serving.FORMULA, "../../etc/passwd"])
+def test_hostile_names_are_text(warehouse: Path, path: str, name: str) -> None:
+    serving.publish(warehouse, serving.hostile())
+    page = open_page(path, team=name, job=name)
+
+    assert not page.error[1:]
+    assert not any("![x](" in text or "<img" in text for text in markdown(page))
+    assert not any("![x](" in caption.value for caption in page.caption)
+
+
+def test_a_view_that_fails_takes_down_its_own_card_only(warehouse: Path) -> None:
+    path = serving.publish(warehouse, serving.fleet(days=3))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("drop table regressions")
+    page = open_page()
+
+    assert any("`regressions` could not be read" in error.value for error in page.error)
+    assert 6 == len(page.metric)
+
+
+def test_a_new_publish_is_followed_without_a_restart(warehouse: Path) -> None:
+    serving.publish(warehouse, serving.fleet(teams=("ranking",), days=3))
+    page = open_page()
+    serving.publish(warehouse, serving.fleet(teams=("ranking", "feed"), days=3), sequence=2)
+    page.run()
+
+    assert ["fleet", "feed", "ranking"] == page.sidebar.selectbox[0].options
+
+
+def test_a_file_that_is_pruned_under_a_reader_is_replaced_by_the_next(warehouse: Path) -> None:
+    first = serving.publish(warehouse, serving.fleet(teams=("ranking",), days=3))
+    page = open_page()
+    serving.publish(warehouse, serving.fleet(teams=("ranking",), days=3), sequence=2)
+    first.unlink()
+    page.run()
+
+    assert 6 == len(page.metric)
+
+
+def open_page(path: str = OVERVIEW, **parameters: str) -> AppTest:
+    page = AppTest.from_file(str(MAIN), default_timeout=30)
+    for name, value in parameters.items():
+        page.query_params[name] = value
+    page.run()
+    if path != OVERVIEW:
+        page.switch_page(path)
+        for name, value in parameters.items():
+            page.query_params[name] = value
+        page.run()
+    assert not page.exception
+    return page
+
+
+def markdown(page: AppTest) -> list[str]:
+    return [element.value for element in page.markdown]
+
+
+def warnings(page: AppTest) -> list[str]:
+    return [element.value for element in page.warning]
