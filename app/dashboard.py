@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def command(host: str, port: int) -> list[str]:
     """The command line of the server, for the project's folder."""
-    page = str(_ROOT / "app" / "main.py")
+    page = str(_ROOT / "app" / "server.py")
     flags = [f"--server.address={host}", f"--server.port={port}", f"--browser.serverAddress={host}"]
     return [sys.executable, "-m", "streamlit", "run", page, *flags]
 

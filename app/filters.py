@@ -6,7 +6,7 @@ writes its label into the URL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Final
@@ -132,14 +132,19 @@ def show(*, with_comparison: bool = True) -> Scope:
     return _scope(team, workload, weight or WEIGHTS[0], days or 28, versus or VERSUS[0])
 
 
-def sentence(scope: Scope, window: Mapping[str, Any]) -> str:
-    """What the numbers are of, as one line; `window` is the row of `window_of`."""
+def sentence(
+    scope: Scope, window: Mapping[str, Any], name: Callable[[str], str] = words.whole
+) -> str:
+    """What the numbers are of, as one line; `window` is the row of `window_of`.
+
+    `name` turns a team or workload into what the line is for, such as `words.code` for Markdown.
+    """
     parts = [
-        "Fleet" if scope.team == FLEET else scope.team,
-        "all workloads" if scope.workload == ALL else f"{scope.workload} workloads",
+        "Fleet" if scope.team == FLEET else name(scope.team),
+        "all workloads" if scope.workload == ALL else f"{name(scope.workload)} workloads",
         words.days(scope.first_day, scope.last_day),
-        f"{words.count(window.get('jobs') or 0)} jobs, "
-        f"{words.count(window.get('attempts') or 0)} attempts, "
+        f"{words.many(window.get('jobs') or 0, 'job')}, "
+        f"{words.many(window.get('attempts') or 0, 'attempt')}, "
         f"{words.hours(window.get('gpu_seconds') or 0)} GPU-hours",
     ]
     if scope.weight != WEIGHTS[0]:
@@ -147,7 +152,7 @@ def sentence(scope: Scope, window: Mapping[str, Any]) -> str:
     if scope.is_compared:
         parts.append(f"compared with {words.days(*scope.previous[2:])}")
     elif scope.why_not_compared:
-        parts.append(scope.why_not_compared)
+        parts.append(f"not compared: {scope.why_not_compared}")
     return " \u00b7 ".join(parts)
 
 
@@ -178,7 +183,7 @@ def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Sco
         is_compared=versus == VERSUS[0] and reaches_back,
         why_not_compared=""
         if versus != VERSUS[0] or reaches_back
-        else f"not compared: the data starts {words.day(starts)}",
+        else f"the data starts {words.day(starts)}",
     )
 
 
@@ -206,7 +211,7 @@ def _say_if_refused(name: str, asked: str | None, offered: Sequence[object], use
     if asked is not None and asked not in {str(option) for option in offered}:
         listed = ", ".join(str(option) for option in offered)
         st.warning(
-            f"The link asks for {name} = \u201c{words.plain(asked)}\u201d, which is not offered "
+            f"The link asks for {name} = {words.code(asked)}, which is not offered "
             f"({listed}). This page shows {used}."
         )
 
@@ -214,11 +219,11 @@ def _say_if_refused(name: str, asked: str | None, offered: Sequence[object], use
 def _stop_if_unknown(name: str, chosen: str, options: Sequence[str]) -> None:
     if chosen in options:
         return
-    st.warning(f"There is no {name} \u201c{words.plain(chosen)}\u201d in this warehouse.")
+    st.warning(f"There is no {name} {words.code(chosen)} in this warehouse.")
     with st.container(horizontal=True):
         for near in [*words.nearest(chosen, options[1:]), options[0]]:
             st.button(
-                f"Show {words.plain(near)}",
+                f"Show {words.code(near)}",
                 key=f"near {name} {near}",
                 on_click=choose,
                 args=(name, near),

@@ -81,7 +81,7 @@ def not_reported(window: Mapping[str, Any]) -> str:
     if window.get("instrumented_ratio"):
         return ""
     formats = data.frame("select distinct format from sources order by 1").to_series().to_list()
-    return f"Not reported by {words.plain(', '.join(map(str, formats)))} dumps"
+    return f"Not reported by {words.code(', '.join(map(str, formats)))} dumps"
 
 
 def against(ratio: float | None, target: float | None) -> str:

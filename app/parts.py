@@ -31,6 +31,9 @@ _STYLE: Final = """<style>
 [data-testid="stHeading"] h1, [data-testid="stHeading"] h3 {padding-top: 0;}
 [data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
 [data-testid="stCaptionContainer"] p {line-height: 1.4;}
+[data-testid="stHeading"] code, [data-testid="stBaseButton-tertiary"] code,
+[data-testid="stBaseButton-secondary"] code
+    {font: inherit; color: inherit; background: none; padding: 0;}
 @media (max-width: 640px) {[data-testid="stMainBlockContainer"] {padding: 3.5rem 1rem 3rem;}}
 </style>"""
 # A gauge, drawn here: an icon of streamlit's font would be fetched from another machine.
@@ -86,7 +89,7 @@ def _freshness(now: datetime) -> tuple[str, timedelta]:
     return line, now - data_at.replace(tzinfo=UTC)
 
 
-@st.fragment(run_every="60s")
+@st.fragment(run_every="20s")
 def newer(shown: Path) -> None:
     """A line to click once another file is published than the one this page shows."""
     try:
@@ -115,7 +118,7 @@ def card(title: str, question: str, height: int = STANDARD) -> Iterator[None]:
 
 def failed(failure: data.ViewFailed) -> None:
     """Say which view could not be read, and where to look."""
-    st.error(f"The view `{failure.view}` could not be read: {words.plain(failure.reason, 300)}")
+    st.error(f"The view `{failure.view}` could not be read: {words.code(failure.reason, 300)}")
     st.page_link(_DATA_PAGE, label="Look at Data & definitions")
 
 
@@ -195,11 +198,11 @@ def footer(
 
 def definition(measure: words.Measure) -> None:
     """A measure of the glossary, in a paragraph."""
-    st.markdown(f"**{measure.label}.** {measure.meaning}")
-    if measure.formula:
-        st.caption(
-            f"{measure.formula} \u00b7 better: {measure.better} \u00b7 view `{measure.view}`"
-        )
+    better = "" if measure.better == "neither" else f" Better {measure.better}."
+    st.markdown(
+        f"**{measure.label}.** {measure.meaning}{better}  \n"
+        f":small[:gray[= {measure.formula}, `{measure.view}.{measure.key}`]]"
+    )
 
 
 def csv(table: pl.DataFrame, about: str) -> bytes:

@@ -64,7 +64,7 @@ def checked(what: str, days: int, gap_seconds: float, *, tolerance: float) -> No
     else:
         mark, colour, word = "error", "red", "broken"
     st.markdown(
-        f":{colour}[:material/{mark}: {word}] \u00b7 **{what}**, on {words.count(days)} days; "
+        f":{colour}[:material/{mark}: {word}] \u00b7 **{what}**, on {words.many(days, 'day')}; "
         f"largest gap {words.duration(gap_seconds)}."
     )
 

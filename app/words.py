@@ -1,6 +1,6 @@
 """Numbers, times and hostile text as words on a screen. Reads the glossary; opens no database.
 
-Job names, teams and messages come from dumps that anyone may have written: `plain` for Markdown,
+Job names, teams and messages come from dumps that anyone may have written: `code` for Markdown,
 `figure` for plotly, `slug` for file names, `cell` for CSV.
 """
 
@@ -20,7 +20,6 @@ from typing import Final
 
 UNKNOWN: Final = "\u2013"
 NOT_MEASURED: Final = "not measured"
-_PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _UNITS: Final = ((86400, 3600, "d", "h"), (3600, 60, "h", "min"), (60, 1, "min", "s"))
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -158,14 +157,23 @@ def age(passed: timedelta) -> str:
     return f"{math.floor(seconds / 86400)} d ago"
 
 
-def plain(text: str, limit: int = 120) -> str:
-    """Text as Markdown that shows exactly this text: no link, image, directive or line break."""
-    return _PUNCTUATION.sub(r"\\\1", clipped(text, limit))
+def code(text: str, limit: int = 120) -> str:
+    """Text as Markdown code: no link, image, directive, dash or arrow is made of it."""
+    line = clipped(text, limit)
+    if not line.strip():
+        return "` (empty) `"
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    return f"{fence} {line} {fence}"
 
 
 def figure(text: str, limit: int = 60) -> str:
     """Text for plotly, which reads a subset of HTML in every label."""
     return html.escape(clipped(text, limit), quote=False)
+
+
+def whole(text: str) -> str:
+    """The text itself, for what reads no markup."""
+    return text
 
 
 def clipped(text: str, limit: int) -> str:

@@ -6,6 +6,7 @@ What a page of one job draws is too much to rebuild at each publish (docs/design
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
@@ -14,9 +15,9 @@ import duckdb
 from ingest.warehouse import Warehouse, scratch
 
 _COLUMNS = (
-    "job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail, file, base_job_no"
+    "job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail, file_no, "
+    "base_job_no"
 )
-_ORDER = "job_id, attempt, kind, started_us, name, stage, rank, ended_us"
 
 
 def folder(warehouse: Path) -> Path:
@@ -24,66 +25,87 @@ def folder(warehouse: Path) -> Path:
     return warehouse / "detail"
 
 
-def collect(connection: duckdb.DuckDBPyConnection, *, is_first: bool) -> None:
-    """Take over the detail of the jobs that were just computed."""
-    if is_first:
-        connection.execute(
-            f"create or replace temp table new_detail as select day, {_COLUMNS} from detail_rows"
-        )
-    else:
-        connection.execute(f"insert into new_detail select day, {_COLUMNS} from detail_rows")
+def collect(warehouse: Warehouse, part: int) -> None:
+    """Write aside the detail of the jobs that were just computed, a file a day."""
+    if part == 0:
+        shutil.rmtree(_spool(warehouse), ignore_errors=True)
+        _spool(warehouse).mkdir(parents=True)
+    _copy(warehouse, f"select day, {_COLUMNS} from detail_rows", _spool(warehouse) / f"part-{part}")
 
 
 def rewrite(warehouse: Warehouse) -> None:
-    """Write anew the file of every day in which a touched job ended, before or after."""
+    """Make the file of every day in which a touched job ended, before or after, anew."""
     connection = warehouse.connection
+    folder(warehouse.folder).mkdir(parents=True, exist_ok=True)
+    fresh = _pieces(_spool(warehouse))
+    old: dict[date, str] = dict(
+        connection.execute(
+            "select day, file from detail_files where day in (select day from touched_days)"
+        ).fetchall()
+    )
+    mixed = {day for day in {*fresh, *old} if day in old or len(fresh[day]) > 1}
+    ready = {day: pieces[0] for day, pieces in fresh.items() if day not in mixed}
+    ready |= _merged(warehouse, mixed, fresh, old)
     sequence = connection.execute("select publication + 1 from meta").fetchone()
     assert sequence is not None
-    target = folder(warehouse.folder)
-    target.mkdir(parents=True, exist_ok=True)
-    _merge(connection, target)
-    written = _write(warehouse, int(sequence[0]))
-    connection.execute("delete from detail_files where day in (select day from changed_days)")
-    if written:
-        connection.executemany("insert into detail_files values (?, ?)", written)
-    connection.execute("drop table new_detail")
-
-
-def _merge(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
-    """`merged_detail`: the new rows, and the old rows of jobs that were not touched."""
-    connection.execute(
-        "create or replace temp table changed_days as select distinct day from new_detail "
-        "union select day from detail_files where day in (select day from touched_days)"
-    )
-    old = connection.execute(
-        "select file from detail_files where day in (select day from changed_days) order by file"
-    ).fetchall()
-    if not old:
-        connection.execute("create or replace temp view merged_detail as from new_detail")
-        return
-    paths = ", ".join("'" + str(target / name).replace("'", "''") + "'" for (name,) in old)
-    connection.execute(
-        "create or replace temp view merged_detail as from new_detail union all "
-        f"select files.day, {_COLUMNS} from read_parquet([{paths}], filename = true) as rows "
-        "inner join detail_files as files on parse_filename(rows.filename) = files.file "
-        "where base_job_no not in (select job_no from touched_jobs)"
-    )
-
-
-def _write(warehouse: Warehouse, sequence: int) -> list[tuple[date, str]]:
-    spool = scratch(warehouse.folder) / "detail"
-    shutil.rmtree(spool, ignore_errors=True)
-    warehouse.connection.execute(
-        f"copy (select day, {_COLUMNS} from merged_detail order by day, {_ORDER}) "
-        f"to '{str(spool).replace(chr(39), chr(39) * 2)}' "
-        "(format parquet, compression zstd, partition_by (day), overwrite_or_ignore)"
-    )
     written = []
-    for part in sorted(spool.glob("day=*")):
-        day = date.fromisoformat(part.name.removeprefix("day="))
-        name = f"{day}-{sequence}.parquet"
-        pieces = sorted(part.glob("*.parquet"))
-        assert len(pieces) == 1, f"one file a day, not {len(pieces)}"
-        pieces[0].replace(folder(warehouse.folder) / name)
+    for day, path in sorted(ready.items()):
+        name = f"{day}-{sequence[0]}.parquet"
+        path.replace(folder(warehouse.folder) / name)
         written.append((day, name))
-    return written
+    connection.execute(
+        "delete from detail_files where list_contains($days, day)", {"days": [*ready, *old]}
+    )
+    if written:
+        days, names = zip(*written, strict=True)
+        connection.execute("insert into detail_files select unnest(?), unnest(?)", [days, names])
+
+
+def _merged(
+    warehouse: Warehouse, days: set[date], fresh: dict[date, list[Path]], old: dict[date, str]
+) -> dict[date, Path]:
+    """New rows and the old rows of jobs that were not touched, for the days that have both."""
+    sources = []
+    if pieces := [path for day in days for path in fresh.get(day, [])]:
+        sources.append(
+            f"select day, {_COLUMNS} from read_parquet({_listed(pieces)}, "
+            "hive_partitioning = true, hive_types = {'day': date})"
+        )
+    if kept := [folder(warehouse.folder) / old[day] for day in days if day in old]:
+        sources.append(
+            f"select files.day, {_COLUMNS} from read_parquet({_listed(kept)}, filename = true) as rows "
+            "inner join detail_files as files on parse_filename(rows.filename) = files.file "
+            "where base_job_no not in (select job_no from touched_jobs)"
+        )
+    if not sources:
+        return {}
+    target = _spool(warehouse) / "merged"
+    _copy(warehouse, " union all ".join(sources), target)
+    return {day: paths[0] for day, paths in _pieces(target.parent, "merged").items()}
+
+
+def _pieces(spool: Path, part: str = "part-*") -> dict[date, list[Path]]:
+    found: dict[date, list[Path]] = {}
+    for path in sorted(spool.glob(f"{part}/day=*/*.parquet")):
+        day = date.fromisoformat(path.parent.name.removeprefix("day="))
+        found.setdefault(day, []).append(path)
+    return found
+
+
+def _copy(warehouse: Warehouse, select: str, target: Path) -> None:
+    warehouse.connection.execute(
+        f"copy ({select}) to {_quoted(target)} "
+        "(format parquet, compression snappy, partition_by (day))"
+    )
+
+
+def _listed(paths: Iterable[Path]) -> str:
+    return "[" + ", ".join(_quoted(path) for path in paths) + "]"
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _spool(warehouse: Warehouse) -> Path:
+    return scratch(warehouse.folder) / "detail"

@@ -24,7 +24,7 @@ KEPT_CHARACTERS = 2_000
 Positions = npt.NDArray[np.int64]
 
 _BLOCK = 4 * 1024 * 1024
-_BLANK = b" \t\r\n"
+_BLANK = b" \t\n\v\f\r"
 _OFFSET = re.compile(r"(?:[Zz]|[+-]\d{2}:?\d{2})$")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -163,7 +163,8 @@ def _microseconds(value: Any) -> int | None:
     try:
         if isinstance(value, str) and _OFFSET.search(value):
             moment = datetime.fromisoformat(value)
-            return (moment - _EPOCH) // timedelta(microseconds=1)
+            # a date with an offset, but without a time, reads as a time without an offset
+            return (moment - _EPOCH) // timedelta(microseconds=1) if moment.tzinfo else None
         return int(Decimal(str(value)) * 1_000_000)
     except (ValueError, OverflowError, InvalidOperation):
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import duckdb
 
-from ingest import calendar, detail
+from ingest import calendar, detail, store
 from ingest.settings import Settings, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model
@@ -16,10 +16,13 @@ _EVENTS_AT_ONCE = 6_000_000
 
 
 def refresh(warehouse: Warehouse, settings: Settings) -> None:
-    """Recompute the jobs that `fresh` touches, the open ones, and every day they were or are in."""
+    """Recompute the jobs that the batch touches, the open ones, and every day they were or are in.
+
+    Runs before the batch's events are kept: what the warehouse knows and what is fresh are read side by side.
+    """
     connection = warehouse.connection
     connection.execute(
-        "create or replace temp table touched_jobs as select distinct job_no from fresh "
+        "create or replace temp table touched_jobs as select distinct job_no from fresh_events "
         "where job_no is not null"
     )
     if _has_kept(connection):
@@ -29,27 +32,20 @@ def refresh(warehouse: Warehouse, settings: Settings) -> None:
             "where outcome = 'running' and base_job_no not in (select job_no from touched_jobs)"
         )
     _recompute(warehouse, settings)
-    connection.execute("update meta set publication = publication + 1")
 
 
 def rebuild(warehouse: Warehouse, settings: Settings) -> None:
     """Recompute everything from the events. Gives the same rows as the increments did."""
-    connection = warehouse.connection
-    connection.execute("create or replace temp table fresh as select * from events limit 0")
-    connection.execute(
+    store.empty_fresh(warehouse.connection)
+    warehouse.connection.execute(
         "create or replace temp table touched_jobs as select job_no from job_keys"
     )
     _recompute(warehouse, settings)
-    connection.execute("update meta set publication = publication + 1")
 
 
 def _recompute(warehouse: Warehouse, settings: Settings) -> None:
     connection = warehouse.connection
     _settle(connection, settings)
-    connection.execute(
-        "create or replace temp table told_before as select * from events "
-        "where job_no in (select job_no from touched_jobs)"
-    )
     connection.execute("create or replace temp table touched_days (day date)")
     _touch_days(connection, "_kept")
     parts = _parts(connection)
@@ -58,18 +54,20 @@ def _recompute(warehouse: Warehouse, settings: Settings) -> None:
         model.compute(connection, "staging", "facts", "losses")
         _touch_days(connection, "")
         _keep(connection, part, parts)
-        detail.collect(connection, is_first=part == 0)
+        detail.collect(warehouse, part)
         model.forget(connection, "staging", "facts", "losses")
+    _unscope(connection)
     _roll_up(connection)
     detail.rewrite(warehouse)
-    connection.execute("drop table told_before")
+    connection.execute("update meta set publication = publication + 1")
 
 
 def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     """Calendar, settings and exclusions as temporary tables for the models."""
+    # the whole history: a touched job may have begun on any day of it
     bounds = connection.execute(
-        "select min(at_us), max(greatest(at_us, coalesce(end_us, at_us))) from events "
-        "where job_no in (select job_no from touched_jobs)"
+        "select min(at_us), max(greatest(at_us, end_us)) from ("
+        "select at_us, end_us from events union all select at_us, end_us from fresh_events)"
     ).fetchone()
     first_us, last_us = bounds if bounds and bounds[0] is not None else (0, 0)
     calendar.lay_out(connection, int(first_us), int(last_us), settings.timezone)
@@ -89,17 +87,38 @@ def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
 
 
 def _parts(connection: duckdb.DuckDBPyConnection) -> int:
-    row = connection.execute("select count(*) from told_before").fetchone()
+    """In how many parts the touched jobs are computed, so that memory stays bounded."""
+    row = connection.execute(
+        "select (select count(*) from events where job_no in (select job_no from touched_jobs)) "
+        "+ (select count(*) from fresh_events)"
+    ).fetchone()
     events = int(row[0]) if row else 0
     return max(1, -(-events // _EVENTS_AT_ONCE))
 
 
 def _scope(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
-    """`scoped_events`: every event of one part of the touched jobs."""
+    """`scoped_events`: every event of one part of the touched jobs, known or fresh, each with a number."""
+    selects = []
+    for place, table in enumerate(store.TABLES):
+        mine = f"job_no % {parts} = {part}" if parts > 1 else "job_no is not null"
+        connection.execute(
+            f"create or replace temp table known_{table} as select * from {table} "
+            f"where {mine} and job_no in (select job_no from touched_jobs)"
+        )
+        selects += [
+            f"select rowid + {(2 * place) << 40} as row_no, * from known_{table}",
+            f"select rowid + {(2 * place + 1) << 40} as row_no, * exclude (identity) "
+            f"from fresh_{table} where {mine}",
+        ]
     connection.execute(
-        "create or replace temp view scoped_events as select rowid as row_no, * from told_before "
-        f"where job_no % {parts} = {part}"
+        "create or replace temp view scoped_events as " + " union all by name ".join(selects)
     )
+
+
+def _unscope(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("drop view scoped_events")
+    for table in store.TABLES:
+        connection.execute(f"drop table known_{table}")
 
 
 def _has_kept(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import dumps, explain, facts, native, rejects, text
+from ingest import dumps, explain, facts, native, rejects, store, text
 from ingest.collectors.base import Reading
 from ingest.events import Rejected
 from ingest.formats import Format
@@ -74,8 +74,8 @@ def load_batch(
     try:
         loaded = _load(connection, warehouse.folder, batch, reading, moment, advance)
         if not is_dry:
-            connection.execute("insert into events select * exclude (identity) from fresh")
             facts.refresh(warehouse, settings)
+            store.keep(connection)
     except BaseException:
         connection.execute("rollback")
         raise
@@ -95,7 +95,7 @@ def move_clocks(
             "(select source_no from files where list_contains($files, file))",
             {"as_of_us": moment.as_of_us, "files": list(files)},
         )
-        connection.execute("create or replace temp table fresh as select * from events limit 0")
+        store.empty_fresh(connection)
         facts.refresh(warehouse, settings)
     except BaseException:
         connection.execute("rollback")
@@ -123,7 +123,7 @@ def _load(
         advance(sum(one.incoming.file.bytes for one in group))
     _encode(connection, parsed)
     _enter_ledger(connection, numbered, unreadable, reading, moment)
-    _deduplicate(connection)
+    store.deduplicate(connection)
     _count_events(connection)
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in numbered})
     return [_loaded(connection, one, unreadable.get(one.file_no)) for one in numbered]
@@ -271,7 +271,10 @@ def _parse_text(
 
 
 def _encode(connection: duckdb.DuckDBPyConnection, parsed: list[str]) -> None:
-    """Parsed rows as `fresh`: the columns of `events`, jobs as numbers, and an identity of the content."""
+    """Parsed rows as `fresh_plain_events` and `fresh_told_events`: jobs as numbers, and an identity.
+
+    All parsed fields are an event's identity; which dump told it is not.
+    """
     union = " union all by name ".join(
         f"select * exclude (is_bad, keys) from {table} where not is_bad" for table in parsed
     )
@@ -283,30 +286,25 @@ def _encode(connection: duckdb.DuckDBPyConnection, parsed: list[str]) -> None:
         "where not exists (select 1 from job_keys where job_keys.job_key = told.job_key)"
     )
     told = {row[0] for row in connection.execute("describe parsed").fetchall()}
-    values = {
-        name: f"parsed.{name}" if name in told else f"cast(null as {kind})"
-        for name, kind in event_columns(connection).items()
-    }
-    values["job_no"] = "job_keys.job_no"
-    columns = ", ".join(f"{value} as {name}" for name, value in values.items())
-    connection.execute(
-        f"create or replace temp table fresh as select {columns}, {_identity(values)} as identity "
-        "from parsed left join job_keys on parsed.job_key = job_keys.job_key"
-    )
+    plain = store.columns(connection, "plain_events")
+    more = [name for name in store.columns(connection, "told_events") if name not in plain]
+    said = " or ".join(f"parsed.{name} is not null" for name in more if name in told) or "false"
+    for table, condition in (("plain_events", f"not ({said})"), ("told_events", said)):
+        values = {
+            name: f"parsed.{name}" if name in told else f"cast(null as {kind})"
+            for name, kind in store.columns(connection, table).items()
+        }
+        values["job_no"] = "job_keys.job_no"
+        columns = ", ".join(f"{value} as {name}" for name, value in values.items())
+        connection.execute(
+            f"create or replace temp table fresh_{table} as "
+            f"select {columns}, {store.identity(values)} as identity "
+            f"from parsed left join job_keys on parsed.job_key = job_keys.job_key where {condition}"
+        )
+    store.show_fresh(connection)
     connection.execute("drop view parsed")
     for table in parsed:
         connection.execute(f"drop table {table}")
-
-
-def event_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """The columns of the table `events` in order, with their types."""
-    return {row[0]: row[1] for row in connection.execute("describe events").fetchall()}
-
-
-def _identity(values: dict[str, str]) -> str:
-    """All parsed fields are an event's identity: which dump told it is not."""
-    said = [value for name, value in values.items() if name not in ("file_no", "source_no")]
-    return f"hash({', '.join(said)})"
 
 
 def _enter_ledger(
@@ -319,7 +317,7 @@ def _enter_ledger(
     """One row a file, with its clock: the newest time in it, or the later `--as-of`."""
     clocks: dict[int, int] = dict(
         connection.execute(
-            "select file_no, max(greatest(at_us, coalesce(end_us, at_us))) from fresh group by file_no"
+            "select file_no, max(greatest(at_us, end_us)) from fresh_events group by file_no"
         ).fetchall()
     )
     for one in numbered:
@@ -354,50 +352,10 @@ def _move_clock(
     )
 
 
-def _deduplicate(connection: duckdb.DuckDBPyConnection) -> None:
-    """Drop from `fresh` what it says twice and what the warehouse knows.
-
-    Of a scheduler row told again, the telling of the newest dump stays: it decides between dumps.
-    """
-    twice = connection.execute(
-        "select 1 from fresh group by job_no, identity having count(*) > 1 limit 1"
-    ).fetchone()
-    if twice is not None:
-        connection.execute(
-            "create or replace temp table fresh as select * exclude (place) from ("
-            "select fresh.*, row_number() over (partition by fresh.job_no, identity "
-            "order by files.clock_us desc nulls last, fresh.file_no) as place "
-            "from fresh left join files on fresh.file_no = files.file_no) where place = 1"
-        )
-    columns = {name: f"known.{name}" for name in event_columns(connection)}
-    connection.execute(
-        "create or replace temp table known as "
-        f"select known.rowid as place, known.job_no, {_identity(columns)} as identity, "
-        "known.row_key, files.clock_us "
-        "from events as known inner join files on known.file_no = files.file_no "
-        "where known.job_no in (select job_no from fresh) "
-        "or (known.job_no is null and exists (select 1 from fresh where job_no is null))"
-    )
-    connection.execute(
-        "create or replace temp table retold as "
-        "select known.place, fresh.rowid as fresh_place, "
-        "known.row_key is not null and coalesce(files.clock_us > known.clock_us, false) as is_newer "
-        "from known inner join fresh on known.identity = fresh.identity "
-        "and known.job_no is not distinct from fresh.job_no "
-        "inner join files on fresh.file_no = files.file_no"
-    )
-    connection.execute(
-        "delete from events where rowid in (select place from retold where is_newer)"
-    )
-    connection.execute(
-        "delete from fresh where rowid in (select fresh_place from retold where not is_newer)"
-    )
-
-
 def _count_events(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "update files set events = told.events from "
-        "(select file_no, count(*) as events from fresh group by file_no) as told "
+        "(select file_no, count(*) as events from fresh_events group by file_no) as told "
         "where files.file_no = told.file_no"
     )
     connection.execute(

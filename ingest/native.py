@@ -62,6 +62,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "cache": ("hit", "miss"),
     "outcome": tuple(Outcome),
 }
+ENUMS = {
+    "event": "event_kind",
+    "phase": "phase_name",
+    "mode": "save_mode",
+    "cache": "cache_result",
+    "outcome": "outcome_name",
+}
 FIELDS = ("ts", "end_ts", "event", "phase", *TEXTS, *WHOLE_NUMBERS, *CHOICES)
 KINDS = tuple(EventKind)
 PHASES = tuple(Phase)
@@ -69,7 +76,7 @@ PHASES = tuple(Phase)
 # Columns of the table `events` that differ in name from the field.
 COLUMN_OF = {"user": "user_name", "partition": "partition_name"}
 
-_SAMPLE_ROWS = 20_480
+_SAMPLE_ROWS = 102_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +100,14 @@ def load(
     in the order of the files' non-blank lines. `latest_us` is the newest time that is believed.
     Raises duckdb.Error where a file cannot be read to its end.
     """
-    seen = _fields_seen(connection, files)
+    seen = _known(_early_keys(connection, files))
     _parse(connection, files, seen, latest_us)
-    if not _holds_nothing_else(connection, files, seen):
-        _parse_whole(connection, files, latest_us)
+    if _has_room_for_more(connection, files):
+        keys = _keys(connection, files)
+        if not keys <= set(FIELDS):
+            _parse_whole(connection, files, latest_us)
+        elif not keys <= set(seen):
+            _parse(connection, files, _known(keys), latest_us)
 
 
 def table_of(files: Sequence[NativeFile]) -> str:
@@ -117,16 +128,27 @@ def bad_ordinals(
     return dict(rows)
 
 
-def _fields_seen(
+def _early_keys(
     connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
-) -> list[str]:
-    """Fields that a first part of the files uses: reading only those is half the work."""
+) -> set[str]:
+    """Keys that a first part of the files uses: reading only those is half the work."""
     keys = connection.execute(
         f"select distinct unnest(json_keys(json)) from (select json from {_objects(files)} "
         f"limit {_SAMPLE_ROWS}) where json is not null and json_type(json) = 'OBJECT'"
     ).fetchall()
-    used = {key for (key,) in keys}
-    return [field for field in FIELDS if field in used or field in ("ts", "event", "job_id")]
+    return {key for (key,) in keys}
+
+
+def _keys(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> set[str]:
+    keys = connection.execute(
+        f"select distinct unnest(json_keys(json)) from {_objects(files)} "
+        "where json is not null and json_type(json) = 'OBJECT'"
+    ).fetchall()
+    return {key for (key,) in keys}
+
+
+def _known(keys: set[str]) -> list[str]:
+    return [field for field in FIELDS if field in keys or field in ("ts", "event", "job_id")]
 
 
 def _parse(
@@ -139,7 +161,7 @@ def _parse(
     source = f"read_json({_reading(files)}, format = 'newline_delimited', columns = {{{columns}}})"
     raw = {field: f'raw."{field}"' for field in seen}
     keys = " + ".join(f"cast({column} is not null as tinyint)" for column in raw.values())
-    _store(connection, files, source, raw, keys, "cast(null as varchar)", latest_us)
+    _store(connection, files, source, raw, keys, None, latest_us)
 
 
 def _parse_whole(
@@ -178,20 +200,25 @@ def _store(
     source: str,
     raw: dict[str, str],
     keys: str,
-    attrs: str,
+    attrs: str | None,
     latest_us: int,
 ) -> None:
     """Parse `source` in file order: a row's rowid is its ordinal among the files' non-blank lines."""
     typed = {field: _typed(field, raw.get(field)) for field in FIELDS}
-    columns = [f"{_filled(field, typed[field], files)} as {_column(field)}" for field in FIELDS]
+    columns = [
+        f"{_filled(field, typed[field], files)} as {_column(field)}"
+        for field in FIELDS
+        if field in raw or field == "attempt" or (field == "cluster" and files[0].cluster)
+    ]
     # the safe name of a file ends in its number
     several = len(files) > 1
     file_no = "split_part(parse_filename(raw.filename), '-', 2)" if several else files[0].file_no
+    kept = "" if attrs is None else f"{attrs} as attrs, "
     connection.execute(
         f"create or replace temp table {table_of(files)} as select "
         f"cast({file_no} as integer) as file_no, "
         f"cast({files[0].source_no} as integer) as source_no, {', '.join(columns)}, "
-        f"{attrs} as attrs, {keys} as keys, {_is_bad(raw, typed, latest_us)} as is_bad "
+        f"{kept}{keys} as keys, {_is_bad(raw, typed, latest_us)} as is_bad "
         f"from {source} as raw"
     )
 
@@ -212,24 +239,16 @@ def _column(field: str) -> str:
 
 def _typed(field: str, column: str | None) -> str:
     if column is None:
-        return f"cast(null as {_type(field)})"
+        return "null"
     if field in ("ts", "end_ts"):
         return _microseconds(column)
-    if field == "event":
-        return f"try_cast({column} as event_kind)"
-    if field == "phase":
-        return f"try_cast({column} as phase_name)"
+    if field in ENUMS:
+        return f"try_cast({column} as {ENUMS[field]})"
     if field == "ok":
         return f"case {column} when 'true' then true when 'false' then false end"
     if field in WHOLE_NUMBERS:
         return f"try_cast({column} as bigint)"
     return column
-
-
-def _type(field: str) -> str:
-    if field in ("ts", "end_ts") or field in WHOLE_NUMBERS:
-        return "bigint"
-    return {"event": "event_kind", "phase": "phase_name", "ok": "boolean"}.get(field, "varchar")
 
 
 def _microseconds(column: str) -> str:
@@ -259,11 +278,12 @@ def _is_bad(raw: dict[str, str], typed: dict[str, str], latest_us: int) -> str:
         bad.append(f"{raw['phase']} is not null and {typed['phase']} is null")
     for field, least in WHOLE_NUMBERS.items():
         if field in raw:
+            least_is = f"{typed[field]} < {least}" if least is not None else f"{typed[field]} is null"
+            bad.append(f"{raw[field]} is not null and coalesce({least_is}, true)")
             # a cast alone would round 1.7 to 2
-            least_is = f"{typed[field]} < {least} or " if least is not None else ""
             bad.append(
-                f"{raw[field]} is not null and coalesce({least_is}"
-                f"try_cast({raw[field]} as double) <> {typed[field]}, true)"
+                f"(contains({raw[field]}, '.') or contains({raw[field]}, 'e')) "
+                f"and coalesce(try_cast({raw[field]} as double) <> {typed[field]}, true)"
             )
     for field, choices in CHOICES.items():
         if field in raw:
@@ -277,23 +297,18 @@ def _is_bad(raw: dict[str, str], typed: dict[str, str], latest_us: int) -> str:
     return "coalesce(" + " or ".join(f"({condition})" for condition in bad) + ", false)"
 
 
-def _holds_nothing_else(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], seen: list[str]
+def _has_room_for_more(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
 ) -> bool:
-    """Whether the files have no field but those read, by proof.
+    """Whether the files might have a field that was not read.
 
-    Plain text: they hold as many `":` as fields were read, so there is no room for another.
-    Otherwise their keys are listed.
+    Plain text that holds as many `":` as fields were read has no room for another. Of compressed
+    files that is not known.
     """
     marks = [file.key_marks for file in files]
-    if None not in marks:
-        read = connection.execute(
-            f"select coalesce(sum(keys), 0) from {table_of(files)}"
-        ).fetchone()
-        if read is not None and int(read[0]) == sum(mark or 0 for mark in marks):
-            return True
-    keys = connection.execute(
-        f"select distinct unnest(json_keys(json)) from {_objects(files)} "
-        "where json is not null and json_type(json) = 'OBJECT'"
-    ).fetchall()
-    return {key for (key,) in keys} <= set(seen)
+    if None in marks:
+        return True
+    read = connection.execute(
+        f"select coalesce(sum(keys), 0) from {table_of(files)}"
+    ).fetchone()
+    return read is None or int(read[0]) != sum(mark or 0 for mark in marks)

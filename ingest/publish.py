@@ -23,9 +23,11 @@ _SERVING = re.compile(r"serving-(\d+)\.duckdb")
 
 
 def is_published(warehouse: Warehouse) -> bool:
-    """Whether readers already see the newest commit."""
+    """Whether readers already see the newest commit; where nothing was ever committed there is none."""
     row = warehouse.connection.execute("select publication from meta").fetchone()
     assert row is not None
+    if row == (0,):
+        return True
     try:
         current = (warehouse.folder / "CURRENT").read_text(encoding="utf-8").strip()
     except OSError:

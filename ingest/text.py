@@ -70,7 +70,7 @@ COLUMNS = {
     "ok": pl.Boolean(),
 }
 _NAMES = {"job_id": "job_key", "user": "user_name", "partition": "partition_name"}
-_TYPES = {"event": "event_kind", "phase": "phase_name"}
+_TYPES = native.ENUMS | {"ok": "boolean"}
 _ROWS_AT_ONCE = 100_000
 
 
@@ -147,7 +147,7 @@ def _cut(rejected: Rejected) -> Rejected:
 
 def _create(target: Target) -> None:
     kinds = {name: "bigint" if kind == pl.Int64() else "varchar" for name, kind in COLUMNS.items()}
-    kinds |= _TYPES | {"ok": "boolean"}
+    kinds |= _TYPES
     columns = ", ".join(f"{_NAMES.get(name, name)} {kind}" for name, kind in kinds.items())
     target.connection.execute(
         f"create or replace temp table {target.table} "

@@ -10,7 +10,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import blank
-from app.palette import Palette, translucent
+from app.palette import AREA_PATTERN, Palette, translucent
 
 ROW: Final = 27
 
@@ -34,6 +34,13 @@ def moved(areas: pl.DataFrame, palette: Palette) -> go.Figure:
             marker={
                 "color": [palette.area(name) for name in areas["area"]],
                 "line": {"color": translucent(palette.text, 0.4), "width": 1},
+                "pattern": {
+                    "shape": [AREA_PATTERN.get(name, "") for name in areas["area"]],
+                    "fgcolor": translucent(palette.text, 0.55),
+                    "size": 6,
+                    "solidity": 0.25,
+                    "fillmode": "overlay",
+                },
             },
             hovertext=[words.figure(words.area(name)) for name in areas["area"]],
             hoverinfo="text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import date, timedelta
 
@@ -16,6 +17,7 @@ from app.palette import Palette, translucent
 
 Floats = NDArray[np.float64]
 _FLOOR = 0.6
+_DAY_MS = 86_400_000
 
 
 def ett_by_day(
@@ -38,7 +40,12 @@ def ett_by_day(
         range=_range([days, previous], target), tickformat=".0%", nticks=6, ticklabelstandoff=6
     )
     figure.update_xaxes(
-        range=_padded(days), tickformat="%-d %b", nticks=8, showline=True, ticklabelstandoff=4
+        range=_padded(days),
+        tickformat="%-d %b",
+        tick0=days["day"].max(),
+        dtick=_DAY_MS * max(1, math.ceil(days.height / 8)),
+        showline=True,
+        ticklabelstandoff=4,
     )
     figure.update_layout(hovermode="x unified")
     return figure

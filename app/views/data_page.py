@@ -123,10 +123,10 @@ with parts.card("Lines set aside", "What could not be read, and why?"):
         examples = data.frame(EXAMPLES)
         for reason in examples["reason"].unique(maintain_order=True):
             few = examples.filter(pl.col("reason") == reason)
-            with st.expander(f"{words.plain(reason)}: {few.height} examples"):
+            with st.expander(f"{words.code(reason)} {words.many(few.height, 'example')}"):
                 for line in few.iter_rows(named=True):
                     st.caption(
-                        words.plain(f"{line['file']}:{line['line_number']}  {line['detail']}", 400)
+                        words.code(f"{line['file']}:{line['line_number']}  {line['detail']}", 400)
                     )
                     st.code(words.clipped(line["line"] or "", 2000), language=None, wrap_lines=True)
         parts.footer(

@@ -19,9 +19,9 @@ if not asked:
     st.stop()
 job = data.row(selects.JOB, asked)
 if not job:
-    st.warning(f"There is no job \u201c{words.plain(asked, 256)}\u201d in this warehouse.")
+    st.warning(f"There is no job {words.code(asked, 256)} in this warehouse.")
     for near in data.frame(selects.LIKE, asked[:256])["job_id"]:
-        st.page_link("views/job.py", label=words.plain(near, 256), query_params={"job": near})
+        st.page_link("views/job.py", label=words.code(near, 256), query_params={"job": near})
     st.page_link(JOBS_PAGE, label="All jobs", icon=":material/list_alt:")
     st.stop()
 
@@ -30,14 +30,14 @@ zone = data.row("select time_zone from publication")["time_zone"]
 about = f"Job {asked}"
 stem = f"ett_job_{words.slug(asked)}"
 with st.container(gap=None):
-    st.subheader(words.plain(asked, 256), anchor=False)
+    st.subheader(words.code(asked, 256), anchor=False)
     st.markdown(
         " \u00b7 ".join(
             [
-                words.plain(f"team {job['team']}"),
-                words.plain(f"{job['workload']} workload"),
+                f"team {words.code(job['team'])}",
+                f"{words.code(job['workload'])} workload",
                 f"{words.count(job['gpus'])} GPUs" if job["gpus"] is not None else "GPUs unknown",
-                f"**{words.plain(job['last_outcome'] or 'no end known')}**",
+                f"**{words.code(job['last_outcome'])}**" if job["last_outcome"] else "no end known",
             ]
         )
     )
@@ -51,6 +51,8 @@ if not job["is_instrumented"]:
 measures = words.glossary()
 team = data.row(selects.TEAM_OF_ALL_DAYS, job["team"])
 tts, ttr = job["tts_seconds"], job["max_ttr_seconds"]
+never_trained = attempts.is_empty() or attempts["first_batch_at"][0] is None
+why_no_start = "attempt 1 never trained" if never_trained else words.NOT_MEASURED
 with st.grid(5, min_column_width=150, gap="small"):
     tiles.figure(
         measures["ett_ratio"],
@@ -66,7 +68,7 @@ with st.grid(5, min_column_width=150, gap="small"):
     tiles.figure(
         measures["tts_seconds"],
         words.duration(tts),
-        "first batch of attempt 1" if tts is not None else "attempt 1 never trained",
+        "first batch of attempt 1" if tts is not None else why_no_start,
     )
     tiles.figure(
         measures["max_ttr_seconds"],
@@ -81,6 +83,10 @@ with st.grid(5, min_column_width=150, gap="small"):
         f"{words.many(job['attempts'], 'attempt')}, "
         f"{words.duration(job['queue_seconds'])} in queue",
     )
+
+if attempts.is_empty():
+    st.caption("No attempt of this job has started yet.")
+    st.stop()
 
 # -- Gantt ---------------------------------------------------------------------------------------
 
@@ -111,9 +117,9 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
         )
         parts.legend(detail.filter(pl.col("kind") == "area")["name"].unique().to_list())
         st.caption(
-            "Times in UTC. Ticks above a bar are checkpoints. Slanted lines: start-up after an "
-            "interruption; wine: unsaved training. D done, F failed, P preempted, T timed out, "
-            "C cancelled, L lost, R running."
+            "Times in UTC. Ticks above a bar are checkpoints, crosses are failed ones. Slanted lines "
+            "the other way than unsaved: start-up after an interruption. D done, F failed, "
+            "P preempted, T timed out, C cancelled, L lost, R running."
         )
 
 # -- attempts ------------------------------------------------------------------------------------
@@ -123,7 +129,7 @@ wanted = st.query_params.get("attempt")
 selected = int(wanted) if wanted and wanted.isdecimal() and len(wanted) < 10 else None
 if wanted is not None and selected not in numbers:
     st.warning(
-        f"This job has no attempt \u201c{words.plain(wanted)}\u201d. "
+        f"This job has no attempt {words.code(wanted)}. "
         f"It has {numbers[0]} to {numbers[-1]}; attempt {numbers[-1]} is shown."
     )
 selected = selected if selected in numbers else numbers[-1]

@@ -77,7 +77,7 @@ with parts.card(
             f"{words.count(found)} jobs {days}, of {chosen.team}, {chosen.workload} workloads"
             f"{f'; the {MOST} that lost most' if found > MOST else ''}"
         )
-        st.caption(f"{words.plain(about, 300)}. Select a row to see the job.")
+        st.caption(f"{words.code(about, 300)} Select a row to see the job.")
         picked = st.dataframe(
             jobs.drop("found"),
             key="jobs table",

@@ -21,7 +21,7 @@ target: float | None = data.row(selects.TARGET, chosen.team).get("ett_ratio")
 now = data.row(selects.WINDOW, *chosen.now, chosen.weight)
 before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
 about = filters.sentence(chosen, now)
-st.markdown(words.plain(about, 400))
+st.markdown(filters.sentence(chosen, now, words.code))
 if not chosen.is_complete:
     st.warning("No day is complete yet: these numbers are of days that may still grow.")
 if not now.get("attempts"):
@@ -97,7 +97,8 @@ with right, parts.card("What moved ETT", "Which areas lifted it, which pulled it
     if change is None:
         st.caption(
             "There is nothing to compare with: "
-            + (chosen.why_not_compared or "choose previous under Compared with.")
+            + (chosen.why_not_compared or "choose previous under Compared with")
+            + "."
         )
     else:
         pulled = (
@@ -145,7 +146,7 @@ if chosen.team == filters.FLEET:
             for row in teams.head(most).iter_rows(named=True):
                 with st.container(gap=None):
                     st.button(
-                        f"**{words.plain(row['team'], 32)}**",
+                        f"**{words.code(row['team'], 32)}**",
                         key=f"team {row['team']}",
                         type="tertiary",
                         on_click=filters.choose,

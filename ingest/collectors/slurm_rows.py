@@ -26,8 +26,11 @@ from ingest.events import Reason, Rejected
 _PREAMBLE = 50  # lines that may stand before the header
 _LONGEST_ROW = 25  # lines
 _BOM = b"\xef\xbb\xbf"
+_HINT = "Dump again without Comment, or with --delimiter=$'\\x1f'"
 _TIMES = ("Submit", "Start", "End")
 _UNSET = frozenset({"", "Unknown", "None", "N/A"})
+_NO_LENGTH = frozenset({"", "INVALID", "Unknown", "None"})
+_MOST_USUAL = 100
 _WORTHLESS_IF_CUT = frozenset({"Elapsed", "ElapsedRaw", "Suspended", "ExitCode", "DerivedExitCode"})
 
 
@@ -163,7 +166,18 @@ def _plausibility(names: Sequence[str]) -> Callable[[Sequence[str]], bool]:
     ids = [index for index, name in enumerate(names) if name in ("JobID", "JobIDRaw")]
     times = [index for index, name in enumerate(names) if name in _TIMES]
     lists = [index for index, name in enumerate(names) if name in ("AllocTRES", "ReqTRES")]
-    last = len(names) - 1 if not names[-1] else None
+    lengths = [index for index, name in enumerate(names) if name in ("Elapsed", "Suspended")]
+    rest = [index for index, name in enumerate(names) if name in ("Cluster", "WorkDir", "")]
+    usual: set[tuple[int, str]] = set()
+
+    def fits_rest(index: int, cell: str) -> bool:
+        if (index, cell) in usual:
+            return True
+        if names[index] == "WorkDir":
+            return not cell or cell.startswith("/")
+        if fits(names[index], cell) and len(usual) < _MOST_USUAL:
+            usual.add((index, cell))
+        return fits(names[index], cell)
 
     def looks_whole(cells: Sequence[str]) -> bool:
         return (
@@ -171,7 +185,8 @@ def _plausibility(names: Sequence[str]) -> Callable[[Sequence[str]], bool]:
             and all(cells[index][:1].isdigit() for index in ids)
             and all(cells[index][:1].isdigit() or cells[index] in _UNSET for index in times)
             and all("=" in cells[index] or not cells[index] for index in lists)
-            and (last is None or not cells[last])
+            and all(cells[index][:1].isdigit() or cells[index] in _NO_LENGTH for index in lengths)
+            and all(fits_rest(index, cells[index]) for index in rest)
         )
 
     return looks_whole
@@ -197,6 +212,8 @@ def _mend(
     if ways:
         start, row = ways[0]
         return (row, broken[:start], []) if len(ways) == 1 else (None, broken, [])
+    if _misfit(broken[-1][1], columns):
+        return None, broken, []
     first = len(broken) - 1 if len(broken) > _LONGEST_ROW else 0
     for start in range(first, len(broken)):
         if _may_go_on(broken[start:], columns):
@@ -224,7 +241,25 @@ def _text(lines: list[Line]) -> str | None:
         return None
 
 
+def _misfit(line: bytes, columns: Columns) -> str | None:
+    """The one column that a line gets wrong: it is a row of its own, not a part of a broken one."""
+    text = _text([(0, line)])
+    cells = text.split(columns.delimiter) if text is not None and not columns.spans else []
+    if len(cells) != len(columns.names):
+        return None
+    wrong = [name for name, cell in zip(columns.names, cells, strict=True) if not fits(name, cell)]
+    return wrong[0] if len(wrong) == 1 else None
+
+
 def _set_aside(lines: list[Line], columns: Columns) -> Iterator[Rejected]:
+    if lines and _misfit(lines[-1][1], columns):
+        yield from _set_aside_alike(lines[:-1], columns)
+        yield _rejected(*lines[-1], *_diagnosis(lines[-1][1], columns))
+    else:
+        yield from _set_aside_alike(lines, columns)
+
+
+def _set_aside_alike(lines: list[Line], columns: Columns) -> Iterator[Rejected]:
     if len(lines) == 1:
         yield _rejected(*lines[0], *_diagnosis(lines[0][1], columns))
     elif lines:
@@ -238,15 +273,15 @@ def _set_aside(lines: list[Line], columns: Columns) -> Iterator[Rejected]:
             yield _rejected(number, line, Reason.BAD_VALUE if is_text else Reason.NOT_UTF8, detail)
 
 
-_HINT = "Dump again without Comment, or with --delimiter=$'\\x1f'"
-
-
 def _diagnosis(line: bytes, columns: Columns) -> tuple[Reason, str]:
     text = _text([(0, line)])
     if text is None:
         return Reason.NOT_UTF8, "the line is not UTF-8"
     if columns.spans:
-        return Reason.BAD_VALUE, "the line does not keep to the widths of the header's dashes"
+        return (
+            Reason.BAD_VALUE,
+            "no known state, id or times within the widths of the header's dashes",
+        )
     cells = text.split(columns.delimiter)
     if len(cells) == len(columns.names):
         for name, cell in zip(columns.names, cells, strict=True):

@@ -9,6 +9,9 @@ select
     min(at_us) as first_event_us,
     max(greatest(at_us, coalesce(end_us, at_us))) as last_sign_us,
     max(suspended_us) as suspended_us,
+    -- who spoke: where the two are the same, it was no one else
+    min(source_no) as first_source_no,
+    max(source_no) as last_source_no,
     sum(case when event = 'progress' and step is not null then 1 else 0 end) as step_reports,
     cast(row_number() over (order by job_no asc, attempt asc) as bigint) as attempt_no
 from stg_events

@@ -2,21 +2,41 @@
 -- grain: one row per job_no, attempt
 with
 
+unended as (
+
+    select bounds.*
+    from attempt_bounds as bounds
+    left join attempt_ends as ends
+        on
+            bounds.job_no = ends.job_no
+            and bounds.attempt = ends.attempt
+    where ends.job_no is null
+
+),
+
 speakers as (
 
+    select
+        job_no,
+        attempt,
+        first_source_no as source_no
+    from unended
+
+    union
+
+    -- only an attempt of several sources needs a look at its events
     select
         events.job_no,
         events.attempt,
         events.source_no
     from stg_events as events
-    left join attempt_ends
+    inner join unended
         on
-            events.job_no = attempt_ends.job_no
-            and events.attempt = attempt_ends.attempt
+            events.job_no = unended.job_no
+            and events.attempt = unended.attempt
     where
-        attempt_ends.job_no is null
+        unended.first_source_no <> unended.last_source_no
         and events.event not in ('job', 'change')
-    group by events.job_no, events.attempt, events.source_no
 
 )
 

@@ -6,9 +6,39 @@ spoken as (
 
     select
         job_no,
+        first_source_no as source_no
+    from attempt_bounds
+
+    union
+
+    select
+        job_no,
+        last_source_no as source_no
+    from attempt_bounds
+
+    union
+
+    -- what attempts are not made of
+    select
+        job_no,
         source_no
     from stg_events
-    group by job_no, source_no
+    where
+        event = 'job'
+        or phase = 'queue'
+
+    union
+
+    -- only where several sources speak of an attempt may there be a third
+    select
+        events.job_no,
+        events.source_no
+    from stg_events as events
+    inner join attempt_bounds as bounds
+        on
+            events.job_no = bounds.job_no
+            and events.attempt = bounds.attempt
+    where bounds.first_source_no <> bounds.last_source_no
 
 ),
 

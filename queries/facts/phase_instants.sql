@@ -1,4 +1,5 @@
 -- What each reporter of a phase or stage says at each instant: starts, ends, complete spans.
+-- Complete spans matter here only where they may stand between a start and its end.
 -- grain: one row per attempt_no, phase, stage, rank, upload_step, at_us
 with
 
@@ -10,6 +11,7 @@ told as (
         events.stage,
         events.rank,
         events.at_us,
+        events.end_us,
         events.step,
         events.mode,
         events.ok,
@@ -29,6 +31,41 @@ told as (
 
 ),
 
+pairable as (
+
+    select
+        attempt_no,
+        phase
+    from told
+    where is_start + is_end = 1
+    group by attempt_no, phase
+
+),
+
+mixed as (
+
+    select told.*
+    from told
+    inner join pairable
+        on
+            told.attempt_no = pairable.attempt_no
+            and told.phase = pairable.phase
+    where told.is_start + told.is_end = 0
+
+),
+
+open_ended as (
+
+    select *
+    from told
+    where is_start + is_end = 1
+
+    union all
+
+    select * from mixed
+
+),
+
 uploads as (
 
     select
@@ -45,15 +82,17 @@ uploads as (
                 ), -1)
             else step
         end as upload_step
-    from told
+    from open_ended
     where phase = 'checkpoint_upload'
 
 ),
 
 keyed as (
 
-    select *, cast(null as bigint) as upload_step
-    from told
+    select
+        *,
+        cast(null as bigint) as upload_step
+    from open_ended
     where phase <> 'checkpoint_upload'
 
     union all
@@ -74,8 +113,9 @@ select
     max(case when is_start = 1 then step end) as start_step,
     max(case when is_end = 1 then step end) as end_step,
     max(case when is_start = 1 and mode = 'async' then 1 else 0 end) as start_async,
-    max(case when is_end = 1 and mode = 'async' then 1 else 0 end) as end_async,
-    max(case when is_end = 1 and ok = false then 1 else 0 end) as end_failed,
+    -- 1: async, 2: failed
+    max(case when is_end = 1 and mode = 'async' then 1 else 0 end)
+    + max(case when is_end = 1 and ok = false then 2 else 0 end) as end_flags,
     min(case when is_start = 1 then file_no end) as file_no
 from keyed
 group by attempt_no, phase, stage, rank, upload_step, at_us

@@ -19,8 +19,7 @@ paired as (
             when next_ends > 0 then next_us
         end as own_end_us,
         case when ends > open_before then end_step else next_end_step end as end_step,
-        case when ends > open_before then end_async else next_end_async end as end_async,
-        case when ends > open_before then end_failed else next_end_failed end as end_failed
+        case when ends > open_before then end_flags else next_end_flags end as end_flags
     from phase_states
     where starts > 0
 
@@ -109,8 +108,8 @@ closed as (
             else coalesce(paired.start_step, paired.end_step)
         end as step,
         paired.start_async = 1
-        or (paired.own_end_us is not null and paired.end_async = 1) as is_async,
-        paired.own_end_us is not null and paired.end_failed = 1 as is_failed,
+        or (paired.own_end_us is not null and paired.end_flags in (1, 3)) as is_async,
+        paired.own_end_us is not null and paired.end_flags >= 2 as is_failed,
         paired.file_no
     from paired
     left join next_progress

@@ -1,52 +1,22 @@
 -- What the page of one job draws: areas as charged, spans as reported, saves and failures.
 -- grain: many rows per job_no, attempt, kind
+-- stored: no
 with
-
-stepped as (
-
-    select
-        *,
-        case
-            when
-                area = lag(area) over in_order
-                and is_recovery = lag(is_recovery) over in_order
-                and from_us = lag(to_us) over in_order
-                then 0
-            else 1
-        end as is_new
-    from area_intervals
-    window in_order as (partition by attempt_no order by from_us asc)
-
-),
-
-numbered as (
-
-    select
-        *,
-        sum(is_new) over (
-            partition by attempt_no
-            order by from_us asc
-            rows unbounded preceding
-        ) as piece
-    from stepped
-
-),
 
 drawn as (
 
     select
         attempt_no,
         'area' as kind,
-        min(area) as name,
+        area as name,
         cast(null as varchar) as stage,
         cast(null as bigint) as rank,
-        min(from_us) as started_us,
-        max(to_us) as ended_us,
+        from_us as started_us,
+        to_us as ended_us,
         cast(null as bigint) as step,
-        case when bool_or(is_recovery) then 'recovery' end as detail,
+        case when is_recovery then 'recovery' end as detail,
         cast(null as integer) as file_no
-    from numbered
-    group by attempt_no, piece
+    from area_intervals
 
     union all
 
@@ -113,7 +83,7 @@ select
     drawn.ended_us,
     drawn.step,
     drawn.detail,
-    files.file
+    drawn.file_no
 from drawn
 inner join attempt_windows as windows on drawn.attempt_no = windows.attempt_no
 inner join attempt_facts as facts
@@ -121,4 +91,3 @@ inner join attempt_facts as facts
         windows.job_no = facts.job_no
         and windows.attempt = facts.attempt
 inner join job_names as names on windows.job_no = names.job_no
-left join files on drawn.file_no = files.file_no

@@ -5,12 +5,12 @@ with
 named as (
 
     select
-        events.job_no,
-        events.job_no as base_job_no,
+        windows.job_no,
+        windows.job_no as base_job_no,
         cast(null as bigint) as chain_submitted_us
-    from stg_events as events
-    where events.job_no < 4294967296
-    group by events.job_no
+    from attempt_windows as windows
+    where windows.job_no < 4294967296
+    group by windows.job_no
 
     union all
 

@@ -1,6 +1,7 @@
 -- The ledger: every dump that was loaded.
 -- grain: one row per file
 select
+    file_no,
     file,
     format,
     cluster,

@@ -423,21 +423,41 @@ def test_a_line_that_is_not_utf8_is_set_aside_alone() -> None:
 
 def test_a_broken_row_that_proves_nothing_is_set_aside_line_by_line() -> None:
     good = f"2|b||COMPLETED|0:0|{SUBMIT}|{START}|{END}"
-    told = lines(HEADER, "1|a|first", "second", "third", good)
+    told = lines(HEADER, good, "1|a|first", "second", "third")
     rejected = [event for event in told if is_rejected(event)]
 
-    assert [2, 3, 4] == [line.line_number for line in rejected]
+    assert [3, 4, 5] == [line.line_number for line in rejected]
     assert ["1|a|first", "second", "third"] == [line.line for line in rejected]
-    assert rejected[0].detail.startswith("lines 2 to 4 are no whole row; line breaks in JobName")
+    assert rejected[0].detail.startswith("where rows begin and end in lines 3 to 5 is not certain")
     assert {"2"} == {event["job_id"] for event in plain(told)}
 
 
-def test_a_row_that_lost_its_tail_takes_nothing_from_the_next_row() -> None:
-    told = lines(HEADER, "1|a|lost", "2|b|x", f"y|FAILED|1:0|{SUBMIT}|{START}|{END}")
+def test_line_breaks_and_pipes_in_one_text_are_put_together() -> None:
+    told = lines(
+        "JobID|User|State|Start|End|Comment|Cluster",
+        f"1|ann|FAILED|{START}|{END}|x",
+        "",
+        "y|z|fleet",
+    )
 
-    assert [2] == [event.line_number for event in told if is_rejected(event)]
-    assert {"2"} == {event["job_id"] for event in plain(told)}
-    assert "x\ny" == attrs(plain(told)[0])["Comment"]
+    assert [] == [event for event in told if is_rejected(event)]
+    assert "x\n\ny|z" == attrs(plain(told)[0])["Comment"]
+
+
+def test_lines_that_may_be_one_row_or_two_are_set_aside_together() -> None:
+    # either row 1 lost its tail, or its JobName goes on with what looks like row 2
+    good = f"3|c||COMPLETED|0:0|{SUBMIT}|{START}|{END}"
+    told = lines(HEADER, "1|a|", f"2|b||FAILED|1:0|{SUBMIT}|{START}|{END}", good)
+
+    assert [2, 3] == [event.line_number for event in told if is_rejected(event)]
+    assert {"3"} == {event["job_id"] for event in plain(told)}
+
+
+def test_nobody_forges_a_row_of_another_by_a_line_break_in_a_name() -> None:
+    told = lines(HEADER, "1|", f"2|x||FAILED|1:0|{SUBMIT}|{START}|{END}")
+
+    assert [2, 3] == [event.line_number for event in told if is_rejected(event)]
+    assert [] == plain(told)
 
 
 def test_line_ends_byte_order_marks_blank_lines_and_repeated_headers_do_not_matter() -> None:

@@ -1,0 +1,244 @@
+"""Frames to figures: what is drawn, and what is not."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import plotly.graph_objects as go
+import polars as pl
+import pytest
+
+from app.charts import gantt_marks
+from app.charts.cascade import cascade
+from app.charts.gantt import MOST_ATTEMPTS, MOST_BARS, gantt, thinned
+from app.charts.moved import moved
+from app.charts.shares import unaccounted
+from app.charts.trend import ett_by_day, small_team, with_crossings
+from app.palette import DARK, LIGHT
+from tests.app.serving import HOSTILE
+
+START = datetime(2026, 3, 1)
+
+
+def days(*ratios: float | None, incomplete: int = 0) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "day": [date(2026, 3, 1) + timedelta(days=place) for place in range(len(ratios))],
+            "ett_ratio": pl.Series(ratios, dtype=pl.Float64),
+            "is_complete": [place < len(ratios) - incomplete for place in range(len(ratios))],
+        }
+    )
+
+
+def trace(figure: go.Figure, name: str) -> go.Scatter:
+    return next(each for each in figure.data if each.name == name)
+
+
+def test_the_target_is_a_labelled_dashed_line() -> None:
+    figure = ett_by_day(days(0.95, 0.85), days(1.0).clear(), 0.9, LIGHT, 280)
+
+    assert ["dash"] == [shape.line.dash for shape in figure.layout.shapes]
+    assert ["target 90 %"] == [note.text for note in figure.layout.annotations]
+
+
+def test_what_is_below_the_target_is_filled_up_to_the_crossing() -> None:
+    x, y = with_crossings(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.8, 1.0]), 0.9)
+
+    assert [0.0, 0.5, 1.0, 1.5, 2.0] == x.tolist()
+    assert [1.0, 0.9, 0.8, 0.9, 1.0] == y.tolist()
+
+
+def test_an_incomplete_day_is_hollow_and_off_the_line() -> None:
+    figure = ett_by_day(days(0.95, 0.85, 0.4, incomplete=1), days(1.0).clear(), 0.9, LIGHT, 280)
+
+    assert [0.95, 0.85] == list(trace(figure, "ETT").y)
+    assert LIGHT.background == trace(figure, "incomplete day").marker.color
+
+
+def test_a_day_without_attempts_breaks_the_line() -> None:
+    figure = ett_by_day(days(0.95, None, 0.85), days(1.0).clear(), None, LIGHT, 280)
+
+    assert trace(figure, "ETT").connectgaps is False
+    assert np.isnan(trace(figure, "ETT").y[1])
+
+
+def test_the_axis_starts_at_60_percent_unless_a_day_is_lower() -> None:
+    high, low = (
+        ett_by_day(days(value, 0.95), days(1.0).clear(), 0.9, LIGHT, 280).layout.yaxis.range[0]
+        for value in (0.8, 0.37)
+    )
+
+    assert (0.6, 0.3) == (high, pytest.approx(low))
+
+
+@pytest.mark.parametrize("frame", [days(0.9).clear(), days(None, None), days(0.9)])
+def test_few_days_draw_without_error(frame: pl.DataFrame) -> None:
+    ett_by_day(frame, frame, 0.9, DARK, 280)
+    small_team(frame, frame, None, (0.6, 1.0), DARK, 96)
+
+
+def areas(**amounts: float) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "area": list(amounts),
+            "is_recovery": [False] * len(amounts),
+            "amount": list(amounts.values()),
+            "text": [f"{amount:g}" for amount in amounts.values()],
+            "label": [f"{amount:g} of it" for amount in amounts.values()],
+        }
+    )
+
+
+def test_a_cascade_ends_at_what_is_effective() -> None:
+    figure = cascade(areas(effective=80.0, scheduling=5.0, unsaved=15.0), LIGHT, "all", "100")
+    bars = {bar.y[0]: (bar.base[0], bar.x[0]) for bar in figure.data}
+
+    assert {
+        "all": (0.0, 100.0),
+        "scheduling": (95.0, 5.0),
+        "unsaved": (80.0, 15.0),
+        "effective": (0.0, 80.0),
+    } == bars
+
+
+def test_a_cascade_is_in_lifecycle_order_from_the_top() -> None:
+    figure = cascade(
+        areas(unaccounted=1.0, effective=80.0, uninstrumented=2.0, scheduling=5.0), LIGHT, "all", ""
+    )
+
+    assert ("all", "uninstrumented", "scheduling", "unaccounted", "effective") == tuple(
+        reversed(figure.layout.yaxis.categoryarray)
+    )
+
+
+def test_recovery_is_hatched_within_its_area() -> None:
+    frame = pl.concat(
+        [
+            areas(scheduling=5.0, effective=90.0),
+            areas(scheduling=5.0).with_columns(is_recovery=True),
+        ]
+    )
+    patterns = [
+        bar.marker.pattern.shape
+        for bar in cascade(frame, LIGHT, "all", "").data
+        if bar.y[0] == "scheduling"
+    ]
+
+    assert ["", "\\"] == patterns
+
+
+def test_long_bars_are_cut_only_where_little_is_lost() -> None:
+    cut, whole = (
+        cascade(areas(effective=kept, unsaved=100.0 - kept), LIGHT, "all", "").layout.xaxis.range[0]
+        for kept in (90.0, 40.0)
+    )
+
+    assert cut > 0
+    assert 0 == whole
+
+
+def test_names_stand_opposite_to_their_bars() -> None:
+    frame = pl.DataFrame({"area": ["unsaved", "hang"], "pulled_ratio": [-0.01, 0.002]})
+    figure = moved(frame, LIGHT)
+
+    assert ["left", "right"] == [note.xanchor for note in figure.layout.annotations]
+    assert ("-1.00 pp", "+0.20 pp") == figure.data[0].text
+
+
+def test_team_names_are_no_markup_in_a_chart() -> None:
+    frame = pl.DataFrame({"team": [HOSTILE], "unaccounted_ratio": [0.1]})
+
+    assert "<" not in unaccounted(frame, 0.05, LIGHT).layout.yaxis.ticktext[0]
+
+
+def attempts(number: int, outcome: str = "failed") -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "attempt": range(1, number + 1),
+            "started_at": [START + timedelta(hours=2 * place) for place in range(number)],
+            "ended_at": [START + timedelta(hours=2 * place + 1) for place in range(number)],
+            "outcome": [outcome] * number,
+        }
+    )
+
+
+def detail(frame: pl.DataFrame, *, kind: str = "area", name: str = "effective") -> pl.DataFrame:
+    return frame.select(
+        "attempt",
+        kind=pl.lit(kind),
+        name=pl.lit(name),
+        detail=pl.lit(None, pl.String),
+        step=pl.lit(None, pl.Int64),
+        started_us=pl.col("started_at").dt.epoch("us"),
+        ended_us=pl.col("ended_at").dt.epoch("us"),
+    )
+
+
+def test_a_gantt_has_a_row_an_attempt_and_the_last_30_of_many() -> None:
+    figure = gantt(attempts(34), detail(attempts(34)), LIGHT)
+
+    assert MOST_ATTEMPTS == len(figure.layout.yaxis.ticktext)
+    assert ("attempt 5", "attempt 34") == figure.layout.yaxis.ticktext[:: MOST_ATTEMPTS - 1]
+
+
+def test_waits_are_drawn_between_attempts_unless_these_are_aligned() -> None:
+    true_time, aligned = (
+        gantt(attempts(3), detail(attempts(3)), LIGHT, aligned=aligned) for aligned in (False, True)
+    )
+    waits = [each.text[1] for each in true_time.data if getattr(each, "mode", None) == "lines+text"]
+
+    assert ["waiting 1 h ", "waiting 1 h "] == waits
+    assert not [each for each in aligned.data if getattr(each, "mode", None) == "lines+text"]
+    assert [0.0, 0.0, 0.0] == next(
+        each for each in aligned.data if each.type == "bar"
+    ).base.tolist()
+
+
+@pytest.mark.parametrize("outcome", gantt_marks.END)
+def test_an_end_has_a_shape_and_a_letter(outcome: str) -> None:
+    figure = gantt(attempts(1, outcome), detail(attempts(1)), LIGHT)
+    end = next(each for each in figure.data if getattr(each, "mode", None) == "markers+text")
+
+    assert gantt_marks.END[outcome][:2] == (end.text[0], end.marker.symbol[0])
+
+
+def test_no_two_outcomes_look_alike() -> None:
+    assert len(gantt_marks.END) == len({letter for letter, _, _ in gantt_marks.END.values()})
+    assert len(gantt_marks.END) == len({shape for _, shape, _ in gantt_marks.END.values()})
+
+
+def test_saves_stand_above_their_attempt() -> None:
+    save = detail(attempts(1), kind="save", name="good")
+    figure = gantt(attempts(1), pl.concat([detail(attempts(1)), save]), LIGHT)
+    mark = next(each for each in figure.data if getattr(each, "mode", None) == "markers")
+
+    assert mark.y[0] < 0
+
+
+def test_thousands_of_bars_are_thinned_without_losing_time() -> None:
+    step = 1_000_000
+    number = 4 * MOST_BARS
+    starts = np.arange(number) * step
+    ends = starts + np.where(np.arange(number) % 2, step // 100, step)
+    ends[::2] = starts[::2] + step
+    frame = pl.DataFrame(
+        {
+            "attempt": np.ones(number, dtype=np.int64),
+            "kind": ["area"] * number,
+            "name": ["effective", "checkpoint_save"] * (number // 2),
+            "detail": pl.Series([None] * number, dtype=pl.String),
+            "started_us": starts,
+            "ended_us": ends,
+        }
+    )
+    drawn = thinned(frame, float(number * step))
+
+    assert drawn.height <= MOST_BARS
+    assert drawn["started_us"].is_sorted()
+
+
+def test_an_attempt_without_length_draws_without_error() -> None:
+    still = attempts(1).with_columns(ended_at=pl.col("started_at"))
+
+    gantt(still, detail(still), DARK)

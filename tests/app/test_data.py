@@ -1,0 +1,85 @@
+"""The door to DuckDB: parameters, refusals, and which publish is read."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from app import data
+from tests.app import serving
+
+
+def test_parameters_are_values_and_never_sql(fleet: Path) -> None:
+    found = data.frame("select ? as name", serving.HOSTILE)
+
+    assert serving.HOSTILE == found["name"][0]
+
+
+def test_a_select_that_fails_names_its_view(fleet: Path) -> None:
+    with pytest.raises(data.ViewFailed) as failure:
+        data.frame("select nothing_like_it from attempts")
+
+    assert "attempts" == failure.value.view
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create table more (x int)",
+        "copy attempts to 'out.csv'",
+        "from read_csv('/etc/passwd')",
+        "install httpfs",
+        "attach 'other.duckdb'",
+        "set enable_external_access = true",
+    ],
+)
+def test_a_page_can_write_and_reach_nothing(fleet: Path, sql: str) -> None:
+    with pytest.raises(data.ViewFailed):
+        data.frame(sql)
+
+
+def test_a_publish_is_followed_unless_a_run_has_pinned_one(warehouse: Path) -> None:
+    serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2))
+    pinned = data.pin()
+    serving.publish(warehouse, serving.empty(), sequence=2)
+
+    assert data.row("select count(*) as n from attempts")["n"] > 0
+
+    assert pinned != data.pin()
+    assert 0 == data.row("select count(*) as n from attempts")["n"]
+
+
+def test_a_pinned_file_that_is_pruned_gives_way_to_the_next(warehouse: Path) -> None:
+    first = serving.publish(warehouse, serving.empty())
+    data.pin()
+    serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2), sequence=2)
+    first.unlink()
+
+    assert data.row("select count(*) as n from attempts")["n"] > 0
+
+
+def test_nothing_published_is_said_as_such(warehouse: Path) -> None:
+    with pytest.raises(data.NothingPublished, match="make ingest"):
+        data.pin()
+
+
+def test_detail_is_found_by_the_days_of_the_warehouse(fleet: Path) -> None:
+    data.pin()
+    ended = data.frame("select ended_at from attempts where job_id = 'stubborn'")["ended_at"]
+    detail = data.detail("stubborn", ended.to_list(), "UTC")
+
+    assert set(range(1, 35)) == set(detail["attempt"])
+    assert {"stubborn"} == set(detail["job_id"])
+
+
+def test_detail_of_days_without_a_file_is_empty(fleet: Path) -> None:
+    data.pin()
+
+    assert data.detail("stubborn", [datetime(1999, 1, 1)], "UTC").is_empty()
+    assert data.detail("stubborn", [], "UTC").is_empty()
+
+
+def test_a_day_starts_at_midnight_of_its_zone() -> None:
+    assert datetime(2026, 3, 2, 15) == data.midnight(date(2026, 3, 3), "Asia/Tokyo")

@@ -1,0 +1,139 @@
+"""A server of the dashboard on a small published fleet, and Debian's chromium to look at it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+from tests.app import serving
+
+ROOT = Path(__file__).parents[2]
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What a page did that it must not do."""
+
+    errors: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=list(FLAGS)
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def fleet_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("browsed-fleet")
+    serving.publish(folder, serving.fleet())
+    with dashboard(folder) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def hostile_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("browsed-hostile")
+    serving.publish(folder, serving.hostile())
+    with dashboard(folder) as url:
+        yield url
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def heard(page: Page) -> Heard:
+    """Console errors, uncaught exceptions, and requests to another machine."""
+    found = Heard()
+
+    def console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            found.errors.append(message.text)
+
+    def request(asked: Request) -> None:
+        if not re.match(r"(http|ws)://127\.0\.0\.1:|data:|blob:", asked.url):
+            found.foreign.append(asked.url)
+
+    page.on("console", console)
+    page.on("pageerror", lambda error: found.errors.append(str(error)))
+    page.on("request", request)
+    return found
+
+
+@contextmanager
+def dashboard(warehouse: Path) -> Iterator[str]:
+    """The dashboard on a free port, started in a folder that is not the project's."""
+    port = _free_port()
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "app.dashboard",
+            f"--port={port}",
+            f"--warehouse={warehouse}",
+        ],
+        cwd=warehouse,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_until_up(server, port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def _wait_until_up(server: subprocess.Popen[bytes], port: int) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        assert server.poll() is None, "the dashboard ended"
+        connection = HTTPConnection("127.0.0.1", port, timeout=1)
+        try:
+            connection.request("GET", "/_stcore/health")
+            if connection.getresponse().read() == b"ok":
+                return
+        except OSError:
+            time.sleep(0.2)
+        finally:
+            connection.close()
+    raise AssertionError("the dashboard did not come up")
