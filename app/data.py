@@ -62,7 +62,7 @@ def frame(sql: str, *parameters: object) -> pl.DataFrame:
         raise ViewFailed(_view(sql), _first_line(error)) from error
     try:
         return _frame(*_identity(pin()), sql, parameters)
-    except (FileNotFoundError, duckdb.Error) as error:
+    except (NothingPublished, FileNotFoundError, duckdb.Error) as error:
         raise ViewFailed(_view(sql), _first_line(error)) from error
 
 

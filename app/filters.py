@@ -6,7 +6,7 @@ writes its label into the URL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Final
@@ -124,9 +124,9 @@ def show(*, with_comparison: bool = True) -> Scope:
                 persist_state="session",
                 help="gpu: an attempt counts by its GPUs. wall: every attempt counts the same.",
             )
-    _say_if_refused("days", asked["days"], DAYS, days or 28)
-    _say_if_refused("vs", asked["vs"], VERSUS, versus or VERSUS[0])
-    _say_if_refused("weight", asked["weight"], WEIGHTS, weight or WEIGHTS[0])
+    say_if_refused("days", asked["days"], DAYS, days or 28)
+    say_if_refused("vs", asked["vs"], VERSUS, versus or VERSUS[0])
+    say_if_refused("weight", asked["weight"], WEIGHTS, weight or WEIGHTS[0])
     _stop_if_unknown("team", team, teams)
     _stop_if_unknown("workload", workload, workloads)
     return _scope(team, workload, weight or WEIGHTS[0], days or 28, versus or VERSUS[0])
@@ -154,6 +154,16 @@ def sentence(
     elif scope.why_not_compared:
         parts.append(f"not compared: {scope.why_not_compared}")
     return " \u00b7 ".join(parts)
+
+
+def say_if_refused(name: str, asked: str | None, offered: Iterable[object], used: object) -> None:
+    """Say that the URL asked for a value that is not offered, and what is shown in its place."""
+    listed = [str(option) for option in offered]
+    if asked is not None and asked not in listed:
+        st.warning(
+            f"The link asks for {name} = {words.code(asked)}, which is not offered "
+            f"({words.code(', '.join(listed))}). This page shows {words.code(str(used))}."
+        )
 
 
 def choose(name: str, value: object) -> None:
@@ -205,15 +215,6 @@ def _one_of(label: str, name: str, options: Sequence[str], help_text: str) -> st
         help=help_text,
     )
     return chosen
-
-
-def _say_if_refused(name: str, asked: str | None, offered: Sequence[object], used: object) -> None:
-    if asked is not None and asked not in {str(option) for option in offered}:
-        listed = ", ".join(str(option) for option in offered)
-        st.warning(
-            f"The link asks for {name} = {words.code(asked)}, which is not offered "
-            f"({listed}). This page shows {used}."
-        )
 
 
 def _stop_if_unknown(name: str, chosen: str, options: Sequence[str]) -> None:

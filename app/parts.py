@@ -6,7 +6,7 @@ Draws what it is given; runs no select of its own but the one of freshness.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -23,6 +23,15 @@ SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
 OLD: Final = timedelta(hours=26)
 STALE: Final = timedelta(hours=50)
 _DATA_PAGE: Final = "views/data_page.py"
+# A source that spoke in the last 7 days and then stopped (METRICS.md section 5).
+_BEHIND: Final = """
+select source, data_at
+from sources
+where data_at between
+    (select data_at from publication) - interval 7 days
+    and (select data_at from publication) - interval 26 hours
+order by data_at
+"""
 
 # Streamlit leaves six empty lines above every page, and a card's caption as far from its title.
 _STYLE: Final = """<style>
@@ -58,9 +67,12 @@ def colours() -> palette.Palette:
 def header(title: str, question: str, now: datetime) -> None:
     """Title, the one question of the page, and how fresh its numbers are. `now` is aware.
 
-    Fresh: a caption at the right. Old: a warning, then an error, over the whole width.
+    Fresh: a small link at the right. Old: a warning, then an error, over the whole width.
     """
-    line, age = _freshness(now)
+    published = data.row("select * from publication")
+    ends, published_at = published.get("data_at"), published.get("published_at")
+    age = now - ends.replace(tzinfo=UTC) if ends else timedelta(0)
+    tail = _published(published, now) if published_at else ""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"
     ):
@@ -68,25 +80,25 @@ def header(title: str, question: str, now: datetime) -> None:
             st.title(title, anchor=False)
             st.caption(question)
         if age < OLD:
-            st.caption(line, width="content")
-    if age >= STALE:
-        st.error(f"No event for {words.duration(age.total_seconds())}. {line}.")
-    elif age >= OLD:
-        st.warning(f"Yesterday is missing: numbers end there. {line}.")
+            reach = f"Data to {words.instant(ends)} UTC" if ends else "No event has been read yet"
+            st.page_link(_DATA_PAGE, label=f":small[:gray[{reach} \u00b7 {tail}]]", icon="")
+    if ends and age >= STALE:
+        passed = words.duration(age.total_seconds())
+        st.error(f"No event for {passed}: numbers end on {words.instant(ends)} UTC. {tail}.")
+    elif ends and age >= OLD:
+        st.warning(f"Yesterday is missing. Numbers end on {words.instant(ends)} UTC. {tail}.")
+    for source in data.frame(_BEHIND).iter_rows(named=True):
+        st.warning(
+            f"Source {words.code(source['source'])} ends on {words.instant(source['data_at'])} UTC,"
+            " more than a day before the newest one."
+        )
 
 
-def _freshness(now: datetime) -> tuple[str, timedelta]:
-    published = data.row("select * from publication")
-    data_at, published_at = published.get("data_at"), published.get("published_at")
-    if data_at is None or published_at is None:
-        return "no event has been read yet", timedelta(0)
-    set_aside = published["rejected"] / ((published["rejected"] + published["events"]) or 1)
-    line = (
-        f"Data to {words.instant(data_at)} UTC \u00b7 published {published_at:%H:%M} UTC, "
-        f"{words.age(now - published_at.replace(tzinfo=UTC))} \u00b7 "
-        f"{words.ratio(set_aside)} of rows set aside"
-    )
-    return line, now - data_at.replace(tzinfo=UTC)
+def _published(published: Mapping[str, Any], now: datetime) -> str:
+    at, rejected = published["published_at"], published["rejected"]
+    share = rejected / ((rejected + published["events"]) or 1)
+    ago = words.age(now - at.replace(tzinfo=UTC))
+    return f"published {at:%H:%M} UTC, {ago} \u00b7 {words.ratio(share)} of rows set aside"
 
 
 @st.fragment(run_every="20s")

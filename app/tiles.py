@@ -47,7 +47,7 @@ def kpi(
             chart_data=[float("nan") if each is None else each for each in series] or None,
             chart_type="bar" if bars else "area",
         )
-        st.caption(note)
+        st.caption(note if enough else f"n = {rests_on}, too few to compare")
 
 
 def figure(measure: words.Measure, value: str, note: str, *, label: str | None = None) -> None:

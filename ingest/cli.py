@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import os
 import shutil
 import sys
@@ -17,7 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import duckdb
 
-from ingest import dumps, loader, plan, publish, warehouse
+from ingest import dumps, facts, loader, plan, publish, warehouse
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
@@ -27,6 +28,9 @@ from ingest.progress import Progress
 from ingest.settings import Settings, read_settings
 
 PUBLISH_EVERY_SECONDS = 15.0
+
+# a full disk or a lost permission; everything else that the engine says is a fault of this program
+_UNWRITABLE = (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOG = logging.getLogger("ingest")
@@ -69,7 +73,7 @@ class Summary:
     @property
     def has_read_anything(self) -> bool:
         return any(one.unreadable is None for one in self.loaded) or any(
-            one.is_known for one in self.skipped
+            one.known_as is not None for one in self.skipped
         )
 
 
@@ -109,7 +113,9 @@ def _parser() -> argparse.ArgumentParser:
         choices=["auto", *FORMATS],
         help="the dumps' format (default: told by content)",
     )
-    parser.add_argument("--cluster", help="which cluster the dumps are from, where they do not say")
+    parser.add_argument(
+        "--cluster", type=_name, help="which cluster the dumps are from, where they do not say"
+    )
     parser.add_argument(
         "--timezone",
         default="UTC",
@@ -119,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--as-of",
         metavar="TIME",
-        help="the moment these dumps reach to, RFC 3339; moves the clock that tells running from lost",
+        help="the moment these dumps reach to, RFC 3339: the clock that tells running from lost",
     )
     parser.add_argument(
         "--warehouse",
@@ -130,19 +136,43 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--max-rejected",
-        type=int,
+        type=_count,
         metavar="N",
         help="exit with 1 if more lines than this are set aside (default: no limit)",
     )
     parser.add_argument(
         "--wait",
-        type=float,
+        type=_seconds,
         default=600,
         metavar="SECONDS",
         help="how long to wait for another ingest to finish (default: 600)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would happen, change nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would happen, change nothing"
+    )
     return parser
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a name must not be empty")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no count of lines")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds
 
 
 def _ingest(chosen: argparse.Namespace) -> Summary:
@@ -151,7 +181,7 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
     reading = Reading(chosen.cluster, _zone(chosen.timezone))
     forced = None if chosen.format == "auto" else FORMATS[chosen.format]
     with TemporaryDirectory(prefix="ett-ingest-") as spool:
-        files, unreadable = dumps.find(chosen.paths, Path(spool))
+        files, unreadable = dumps.find(chosen.paths, Path(spool), chosen.warehouse)
         folder = chosen.warehouse
         if chosen.dry_run and not (folder / "warehouse.duckdb").exists():
             folder = Path(spool) / "warehouse"
@@ -160,10 +190,19 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
             with warehouse.opened(folder, _say_waiting, chosen.wait) as opened:
                 run = _Run(opened, settings, reading, moment, forced, chosen.dry_run)
                 run.load(files, summary)
-        except (duckdb.Error, OSError) as error:
+        except KeyboardInterrupt:
+            raise
+        except (*_UNWRITABLE, OSError) as error:
             raise WarehouseUnusable(
                 f"{folder} could not be written: {error}. What was published before still stands; "
                 "free space or permissions, then run the same command again."
+            ) from None
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            raise WarehouseUnusable(
+                f"{folder}: the engine stopped at {error}. What was published before still stands; "
+                "this is a fault of ett-ingest, please report it."
             ) from None
     return summary
 
@@ -194,7 +233,7 @@ def _microseconds(moment: datetime) -> int:
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name of a folder of zones
         raise UnusableArguments(
             f"--timezone {name!r} is not known. Give an IANA name such as Europe/Berlin."
         ) from None
@@ -218,6 +257,7 @@ class _Run:
     def load(self, files: list[dumps.DumpFile], summary: Summary) -> None:
         """Load files in batches and publish what they changed."""
         published = time.monotonic()
+        facts.prepare(self.warehouse, self.settings)
         with Progress(sum(file.bytes for file in files)) as progress:
             for batch in plan.batches(self._incoming(files, summary, progress)):
                 loaded = loader.load_batch(
@@ -242,27 +282,25 @@ class _Run:
     def _incoming(
         self, files: list[dumps.DumpFile], summary: Summary, progress: Progress
     ) -> Iterator[Incoming]:
-        seen: set[tuple[str, int]] = set()
+        seen: set[tuple[str, str]] = set()
         for file in files:
             one = plan.look_at(self.warehouse.connection, file, self.forced, progress.read)
             if isinstance(one, plan.Skipped):
                 summary.skipped.append(one)
                 progress.skipped(file.bytes)
                 continue
-            content = (one.fingerprint.sha256, file.bytes)
+            content = (one.fingerprint.sha256, file.name if one.format.is_named_by_path else "")
             if content in seen:
-                summary.skipped.append(plan.Skipped(file.name, "is given twice", is_known=True))
+                summary.skipped.append(plan.Skipped(file.name, "has the content of another one"))
                 continue
             seen.add(content)
             yield one
 
     def _move_clocks(self, summary: Summary) -> None:
         """`--as-of` counts for dumps that are known already as well."""
-        if self.moment.as_of_us is None or summary.loaded or not summary.has_read_anything:
-            return
-        loader.move_clocks(
-            self.warehouse, [one.name for one in summary.skipped], self.settings, self.moment
-        )
+        known = [one.known_as for one in summary.skipped if one.known_as is not None]
+        if self.moment.as_of_us is not None and known:
+            loader.move_clocks(self.warehouse, known, self.settings, self.moment)
 
     def _publish(self) -> None:
         if not self.is_dry and not publish.is_published(self.warehouse):
@@ -271,7 +309,7 @@ class _Run:
 
 def _report(summary: Summary, seconds: float, *, is_dry: bool) -> None:
     for note in (*_notes(summary),):
-        print(note)
+        print("".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in note))
     would = "would load" if is_dry else "loaded"
     files = sum(one.unreadable is None for one in summary.loaded)
     print(f"{would} {summary.events:,} events from {files:,} files in {seconds:.1f} s")

@@ -73,8 +73,10 @@ def _merged(
         )
     if kept := [folder(warehouse.folder) / old[day] for day in days if day in old]:
         sources.append(
-            f"select files.day, {_COLUMNS} from read_parquet({_listed(kept)}, filename = true) as rows "
-            "inner join detail_files as files on parse_filename(rows.filename) = files.file "
+            f"select known.day, {_COLUMNS} "
+            f"from read_parquet({_listed(kept)}, filename = 'written_as') "
+            "inner join (select day, file as known_as from detail_files) as known "
+            "on parse_filename(written_as) = known.known_as "
             "where base_job_no not in (select job_no from touched_jobs)"
         )
     if not sources:

@@ -10,13 +10,14 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import shutil
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import zstandard
 
@@ -25,13 +26,19 @@ from ingest.errors import UnreadableDump, UnusableArguments
 LONGEST_LINE = 16 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
 _BLOCK = 1024 * 1024
+_STEP = 64 * 1024
+_BLOCKS_SKIPPED = 4  # of the length of the longest line, in search for the end of a first line
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"
+_APART = re.compile(rb'"[ \t\r]+:')
+_BORDER = re.compile(rb'[" \t\r][ \t\r]|[ \t\r]:')  # of two blocks, where no one looks further
+_BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
 @dataclass(frozen=True, slots=True)
 class DumpFile:
-    """A file as it lies on disk: `name` as the user gave it, `compression` by content."""
+    """A file as it lies on disk: `name` as the user gave it, as text; `compression` by content."""
 
     name: str
     path: Path
@@ -41,14 +48,18 @@ class DumpFile:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What is known from reading a file once: its sha256, and for plain text how many JSON keys it could hold.
+    """What is known from reading a file once.
 
-    `prefixes` are the sha256 of its first bytes at the lengths that were asked for.
+    `key_marks` is how many JSON keys it could hold; null for compressed files, and where a key
+    may stand apart from its colon. `prefixes` are the sha256 of its first bytes at the lengths that
+    were asked for. `needs_mending`: it begins with a byte order mark, or breaks off without an
+    error, so that only `lines` reads it right.
     """
 
     sha256: str
     key_marks: int | None
     prefixes: dict[int, str]
+    needs_mending: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,132 +70,260 @@ class Truncated:
     why: str
 
 
-def find(arguments: Iterable[str], spool: Path) -> tuple[list[DumpFile], list[str]]:
-    """All files behind paths, folders, globs and `-`, in a stable order, each once; and what could not be read.
+def find(
+    arguments: Iterable[str], spool: Path, warehouse: Path
+) -> tuple[list[DumpFile], list[str]]:
+    """All files behind paths, folders, globs and `-`, each once, in a stable order; and what is
+    unreadable.
 
-    Raises UnusableArguments for a path that names nothing.
+    The warehouse's own files are no dumps. Raises UnusableArguments for a path that names nothing.
     """
     found: dict[Path, DumpFile] = {}
     unreadable: list[str] = []
-    for argument in arguments:
-        for name, path in _paths(argument, spool):
+    own = warehouse.resolve()
+    # standard input can be read only once
+    for argument in dict.fromkeys(arguments):
+        for path in _paths(argument, spool, unreadable):
+            name = "-" if argument == "-" else _as_text(path)
             try:
-                found.setdefault(path.resolve(), _dump_file(name, path))
+                place = path.resolve()
+                if own not in place.parents:
+                    found.setdefault(place, _dump_file(name, path))
             except OSError as error:
                 unreadable.append(f"{name}: {error.strerror or error}")
+            except RuntimeError:
+                unreadable.append(f"{name}: is a link that leads to itself")
     return list(found.values()), unreadable
 
 
-def _paths(argument: str, spool: Path) -> Iterator[tuple[str, Path]]:
+def _as_text(path: Path) -> str:
+    """A name may hold any bytes; those that are no UTF-8 become escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _paths(argument: str, spool: Path, unreadable: list[str]) -> Iterator[Path]:
     if argument == "-":
-        yield "-", _spooled(sys.stdin.buffer, spool)
+        yield _spooled(spool)
         return
-    path = Path(argument)
-    if path.is_dir():
-        yield from _below(path)
-    elif path.exists():
-        yield argument, path
-    else:
-        matches = sorted(glob.glob(argument, recursive=True))
-        if not matches:
-            raise UnusableArguments(f"{argument} is not there. Give a file, a folder or a pattern.")
-        for match in matches:
-            if os.path.isdir(match):
-                yield from _below(Path(match))
-            else:
-                yield match, Path(match)
+    for path in _named(argument):
+        if path.is_dir():
+            yield from _below(path, unreadable)
+        else:
+            yield path
 
 
-def _below(folder: Path) -> Iterator[tuple[str, Path]]:
-    for parent, folders, names in os.walk(folder):
+def _named(argument: str) -> list[Path]:
+    """What a path or pattern names. A name that is there is no pattern, whatever its characters."""
+    if not argument:
+        raise UnusableArguments("a path is empty. Give a file, a folder or a pattern.")
+    try:
+        matches = (
+            [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
+        )
+        paths = [Path(match) for match in matches]
+        for path in paths:
+            path.is_dir()
+    except (OSError, ValueError) as error:
+        raise UnusableArguments(f"{argument} cannot be read: {error}") from None
+    if not paths:
+        raise UnusableArguments(f"{argument} is not there. Give a file, a folder or a pattern.")
+    return paths
+
+
+def _below(folder: Path, unreadable: list[str]) -> Iterator[Path]:
+    def note(error: OSError) -> None:
+        unreadable.append(f"{_as_text(Path(error.filename))}: {error.strerror}")
+
+    for parent, folders, names in os.walk(folder, onerror=note):
         folders.sort()
         for name in sorted(names):
-            path = Path(parent, name)
             if not name.startswith("."):
-                yield str(path), path
+                yield Path(parent, name)
 
 
-def _spooled(stream: BinaryIO, spool: Path) -> Path:
-    spool.mkdir(parents=True, exist_ok=True)
+def _spooled(spool: Path) -> Path:
+    if sys.stdin is None:
+        raise UnusableArguments("- is standard input, which is closed.")
     path = spool / "stdin"
-    with path.open("wb") as file:
-        shutil.copyfileobj(stream, file, _BLOCK)
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK)
+    except OSError as error:
+        raise UnusableArguments(
+            f"standard input cannot be kept in {spool}: {error.strerror or error}. "
+            "Give the dump as a file, or let TMPDIR name a folder with more space."
+        ) from None
     return path
 
 
 def _dump_file(name: str, path: Path) -> DumpFile:
-    if not path.is_file():
-        raise OSError(f"{path} is no regular file")
+    if path.exists() and not path.is_file():
+        raise OSError("is no regular file")
     with path.open("rb") as file:
         magic = file.read(4)
-    compression = (
-        "gzip" if magic[:2] == _GZIP_MAGIC else "zstd" if magic == _ZSTD_MAGIC else "none"
-    )
+    compression = "gzip" if magic[:2] == _GZIP_MAGIC else "zstd" if magic == _ZSTD_MAGIC else "none"
     return DumpFile(name, path, path.stat().st_size, compression)
 
 
 def fingerprint(
     file: DumpFile, lengths: Iterable[int] = (), advance: Callable[[int], None] = lambda _: None
 ) -> Fingerprint:
-    """Read a file once: sha256 of its bytes, and the number of `":` in it where it is plain text."""
-    wanted = sorted(length for length in lengths if 0 < length < file.bytes)
+    """Read a file once, as long as it was when it was found: a log may grow meanwhile."""
+    # prefixes of the same length would end the reading, which asks for what is left up to the next
+    stops = sorted({length for length in lengths if 0 < length < file.bytes} | {file.bytes})
     digest = hashlib.sha256()
     prefixes: dict[int, str] = {}
-    marks = 0
+    marks = _KeyMarks()
     done = 0
-    last = b""
     with file.path.open("rb", buffering=0) as stream:
-        while block := stream.read(min(_BLOCK, wanted[0] - done) if wanted else _BLOCK):
+        while done < file.bytes and (block := stream.read(min(_BLOCK, stops[0] - done))):
             digest.update(block)
             if file.compression == "none":
-                marks += block.count(b'":') + (last == b'"' and block[:1] == b":")
-                last = block[-1:]
+                marks.count(block)
             done += len(block)
             advance(len(block))
-            if wanted and done == wanted[0]:
-                prefixes[wanted.pop(0)] = digest.hexdigest()
+            if done == stops[0]:
+                prefixes[stops.pop(0)] = digest.hexdigest()
     return Fingerprint(
-        digest.hexdigest(), marks if file.compression == "none" else None, prefixes
+        digest.hexdigest(),
+        marks.found if file.compression == "none" else None,
+        prefixes,
+        _needs_mending(file),
     )
 
 
+class _KeyMarks:
+    """Counts `":` over the blocks of a text; `found` is null once a key stands apart from it."""
+
+    def __init__(self) -> None:
+        self.found: int | None = 0
+        self._last = b""
+
+    def count(self, block: bytes) -> None:
+        if self.found is None:
+            return
+        across = self._last + block[:1]
+        self._last = block[-1:]
+        self.found += block.count(b'":') + (across == b'":')
+        may_stand_apart = any(pair in block for pair in (b" :", b"\t:", b"\r:"))
+        if _BORDER.fullmatch(across) or (may_stand_apart and _APART.search(block)):
+            self.found = None
+
+
+def _needs_mending(file: DumpFile) -> bool:
+    """Whether a reader that skips no byte order mark and misses no break would go wrong."""
+    if file.compression == "zstd" and _is_cut_off(file.path):
+        return True
+    with opened(file) as stream:
+        return stream.read(len(_BOM)) == _BOM
+
+
 def head(file: DumpFile) -> bytes:
-    """Its first bytes, decompressed: what formats are recognised by. Empty where nothing can be read."""
-    try:
-        with opened(file) as stream:
-            return stream.read(HEAD_BYTES)
-    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError):
-        return b""
+    """Its first bytes, decompressed: what formats are recognised by. Empty where none can be read.
+
+    A first line that is longer is there as a whole, unless it is too long for any line, and the
+    bytes after it are.
+    """
+    with opened(file) as stream:
+        head = stream.read(HEAD_BYTES)
+        if b"\n" in head:
+            return head
+        first = rest = stream.readline(LONGEST_LINE)
+        for _ in range(_BLOCKS_SKIPPED):
+            if not rest or rest.endswith(b"\n"):
+                break
+            first, rest = b"\n", stream.readline(LONGEST_LINE)
+        return head + first + stream.read(HEAD_BYTES)
 
 
-def opened(file: DumpFile) -> BinaryIO:
-    """Its bytes, decompressed. Raises UnreadableDump where it cannot be opened."""
+def opened(file: DumpFile) -> io.BufferedReader:
+    """Its bytes, decompressed as far as they go. Raises UnreadableDump if it cannot be opened."""
     try:
-        if file.compression == "gzip":
-            return io.BufferedReader(gzip.open(file.path), _BLOCK)  # type: ignore[type-var]
-        if file.compression == "zstd":
-            raw = file.path.open("rb")
-            reader = zstandard.ZstdDecompressor().stream_reader(
-                raw, read_across_frames=True, closefd=True
-            )
-            return io.BufferedReader(reader, _BLOCK)  # type: ignore[type-var]
-        return file.path.open("rb", buffering=_BLOCK)
+        if file.compression == "none":
+            return io.BufferedReader(file.path.open("rb", buffering=0), _BLOCK)
+        return io.BufferedReader(_Unpacked(file), _BLOCK)
     except OSError as error:
         raise UnreadableDump(f"{file.name} cannot be opened: {error.strerror or error}") from None
+
+
+class _Unpacked(io.RawIOBase):
+    """A compressed stream up to where it ends or breaks off; `fault` then says why.
+
+    Read in small steps: what comes before a break must not be lost with it.
+    """
+
+    def __init__(self, file: DumpFile) -> None:
+        super().__init__()
+        self.fault: str | None = None
+        self._file = file
+        self._packed = file.path.open("rb")
+        self._stream = (
+            gzip.GzipFile(fileobj=self._packed)
+            if file.compression == "gzip"
+            else zstandard.ZstdDecompressor().stream_reader(self._packed, read_across_frames=True)
+        )
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = b"" if self.fault else self._step(min(len(buffer), _STEP))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
+
+    def _step(self, size: int) -> bytes:
+        try:
+            piece = self._stream.read1(size)
+        except _BROKEN as error:
+            self.fault = str(error)
+            return b""
+        if not piece and self._file.compression == "zstd" and _is_cut_off(self._file.path):
+            self.fault = "the last frame has no end"
+        return piece
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether a zstd file ends before its last frame, by its blocks' lengths: no decoder says."""
+    size = path.stat().st_size
+    at = 0
+    with path.open("rb") as stream:
+        while at < size:
+            stream.seek(at)
+            start = stream.read(18)
+            try:
+                has_checksum = zstandard.get_frame_parameters(start).has_checksum
+                at += zstandard.frame_header_size(start)
+            except zstandard.ZstdError:
+                return True
+            is_last = False
+            while not is_last and at < size:
+                stream.seek(at)
+                block = int.from_bytes(stream.read(3), "little")
+                is_last, is_run = bool(block & 1), block >> 1 & 3 == 1
+                at += 3 + (1 if is_run else block >> 3)
+            at += 4 * has_checksum
+            if not is_last:
+                return True
+    return at > size
 
 
 def lines(file: DumpFile, broken: Callable[[Truncated], None]) -> Iterator[tuple[int, bytes]]:
     """Its lines without line ends, numbered from 1. A line over the limit comes as its first bytes.
 
-    A compressed stream that breaks off ends the lines; `broken` is told where.
+    A byte order mark is no part of the first line. A compressed stream that breaks off ends the
+    lines; `broken` is told where.
     """
     number = 0
-    try:
-        with opened(file) as stream:
-            while line := stream.readline(LONGEST_LINE + 1):
-                number += 1
-                yield number, line.rstrip(b"\r\n")
-                while line and not line.endswith(b"\n") and len(line) > LONGEST_LINE:
-                    line = stream.readline(LONGEST_LINE + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
-        broken(Truncated(number, f"the {file.compression} stream breaks off: {error}"))
+    with opened(file) as stream:
+        while line := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            yield number, (line.removeprefix(_BOM) if number == 1 else line).rstrip(b"\r\n")
+            while line and not line.endswith(b"\n") and len(line) > LONGEST_LINE:
+                line = stream.readline(LONGEST_LINE + 1)
+        fault = stream.raw.fault if isinstance(stream.raw, _Unpacked) else None
+    if fault is not None:
+        broken(Truncated(number, f"the {file.compression} stream breaks off: {fault}"))

@@ -25,12 +25,14 @@ Positions = npt.NDArray[np.int64]
 
 _BLOCK = 4 * 1024 * 1024
 _BLANK = b" \t\n\v\f\r"
-_OFFSET = re.compile(r"(?:[Zz]|[+-]\d{2}:?\d{2})$")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_BOM = "\ufeff"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> Iterator[Rejected]:
-    """Find rows again by their ordinals among non-blank lines (ascending, from 0) and say what is wrong.
+    """Find rows by their ordinals among non-blank lines (ascending, from 0), and what is wrong.
 
     Reads the stream once, in blocks; only the lines asked for are decoded.
     """
@@ -48,7 +50,7 @@ def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> Iterator
 
 
 def explain(number: int, line: bytes, latest_us: int) -> Rejected:
-    """Which reason of INTERFACES.md section 2 a line that cannot be an event has, with a word on it."""
+    """Why a line cannot be an event: its reason of INTERFACES.md section 2, and a word on it."""
     reason, detail = _reason(line, latest_us)
     return Rejected(number, reason, detail, shown(line))
 
@@ -94,14 +96,16 @@ def _reason(line: bytes, latest_us: int) -> tuple[Reason, str]:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         return Reason.NOT_UTF8, f"byte {error.start} is no UTF-8"
-    if text.startswith("\ufeff"):
-        text = text[1:]
+    if text.startswith(_BOM):
+        return Reason.NOT_JSON, "a byte order mark stands before it"
     try:
         row = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         return Reason.NOT_JSON, str(error)
     if not isinstance(row, dict):
         return Reason.NOT_JSON, "no JSON object"
+    if _HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
+        return Reason.NOT_JSON, "an escape such as \\ud800 is half a character"
     return _fault(row, latest_us)
 
 
@@ -149,7 +153,10 @@ def _time_fault(field: str, value: Any, latest_us: int) -> tuple[Reason, str] | 
     if us is None:
         if isinstance(value, str) and _reads_without_offset(value):
             return Reason.NO_TIME_ZONE, f"{field} {_quoted(value)} has no offset from UTC"
-        return Reason.BAD_TIMESTAMP, f"{field} {_quoted(value)} is no time"
+        return (
+            Reason.BAD_TIMESTAMP,
+            f"{field} {_quoted(value)} is no time such as 2026-03-01T00:00:00Z",
+        )
     if us < native.EARLIEST_US:
         return Reason.BAD_TIMESTAMP, f"{field} {_quoted(value)} is before the year 2000"
     if us > latest_us:
@@ -161,10 +168,8 @@ def _microseconds(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     try:
-        if isinstance(value, str) and _OFFSET.search(value):
-            moment = datetime.fromisoformat(value)
-            # a date with an offset, but without a time, reads as a time without an offset
-            return (moment - _EPOCH) // timedelta(microseconds=1) if moment.tzinfo else None
+        if isinstance(value, str) and _TIME.fullmatch(value):
+            return (datetime.fromisoformat(value) - _EPOCH) // timedelta(microseconds=1)
         return int(Decimal(str(value)) * 1_000_000)
     except (ValueError, OverflowError, InvalidOperation):
         return None
@@ -184,7 +189,10 @@ def _bad_value(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
             return Reason.BAD_VALUE, f"{field} {_quoted(row[field])} is no whole number{bound}"
     for field, choices in native.CHOICES.items():
         if field in row and _text(row[field]) not in choices:
-            return Reason.BAD_VALUE, f"{field} {_quoted(row[field])} is none of {', '.join(choices)}"
+            return (
+                Reason.BAD_VALUE,
+                f"{field} {_quoted(row[field])} is none of {', '.join(choices)}",
+            )
     for field, longest in native.TEXTS.items():
         if field in row and len(_text(row[field])) > longest:
             return Reason.BAD_VALUE, f"{field} is longer than {longest:,} characters"

@@ -20,27 +20,52 @@ def refresh(warehouse: Warehouse, settings: Settings) -> None:
 
     Runs before the batch's events are kept: what the warehouse knows and what is fresh are read side by side.
     """
-    connection = warehouse.connection
-    connection.execute(
-        "create or replace temp table touched_jobs as select distinct job_no from fresh_events "
-        "where job_no is not null"
-    )
-    if _has_kept(connection):
+    _touch(
+        warehouse.connection,
+        "select job_no from fresh_events where job_no is not null "
         # a clock that moved on can turn running into lost
-        connection.execute(
-            "insert into touched_jobs select distinct base_job_no from attempt_facts_kept "
-            "where outcome = 'running' and base_job_no not in (select job_no from touched_jobs)"
-        )
+        "union select base_job_no from attempt_facts_kept where outcome = 'running'",
+    )
     _recompute(warehouse, settings)
 
 
 def rebuild(warehouse: Warehouse, settings: Settings) -> None:
     """Recompute everything from the events. Gives the same rows as the increments did."""
     store.empty_fresh(warehouse.connection)
-    warehouse.connection.execute(
-        "create or replace temp table touched_jobs as select job_no from job_keys"
-    )
+    _touch(warehouse.connection, "select job_no from job_keys")
     _recompute(warehouse, settings)
+
+
+def prepare(warehouse: Warehouse, settings: Settings) -> None:
+    """Make the tables of kept facts and rollups, empty, where they do not stand yet.
+
+    Before any batch and in a transaction of its own: DuckDB 2.0 scans a table as empty that was made
+    by `create table as select` without rows and then filled in bulk by the same transaction.
+    """
+    connection = warehouse.connection
+    if _has_kept(connection):
+        return
+    connection.execute("begin")
+    store.empty_fresh(connection)
+    _touch(connection, "select job_no from job_keys where false")
+    connection.execute("create or replace temp table touched_days (day date)")
+    _settle(connection, settings)
+    _scope(connection, 0, 1)
+    model.compute(connection, "staging", "facts", "losses")
+    for name in model.KEPT_FACTS:
+        connection.execute(f"create table {name}_kept as select * from {name} limit 0")
+    model.load_attributions(connection)
+    model.compute(connection, "rollups")
+    for name in model.KEPT_ROLLUPS:
+        connection.execute(f"create table {name}_kept as select * from {name} limit 0")
+    model.forget(connection, "staging", "facts", "losses", "rollups")
+    _unscope(connection)
+    connection.execute("commit")
+
+
+def _touch(connection: duckdb.DuckDBPyConnection, select: str) -> None:
+    connection.execute("create or replace temp table touched_jobs (job_no bigint)")
+    connection.execute(f"insert into touched_jobs {select}")
 
 
 def _recompute(warehouse: Warehouse, settings: Settings) -> None:
@@ -130,8 +155,6 @@ def _has_kept(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _touch_days(connection: duckdb.DuckDBPyConnection, suffix: str) -> None:
     """Note the days that touched jobs have a part in, before (`_kept`) or after the recomputation."""
-    if suffix and not _has_kept(connection):
-        return
     mine = "base_job_no in (select job_no from touched_jobs)"
     days = " union ".join(
         f"select {column} as day from {table}{suffix} where {mine}"
@@ -152,9 +175,6 @@ def _touch_days(connection: duckdb.DuckDBPyConnection, suffix: str) -> None:
 def _keep(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
     for name in model.KEPT_FACTS:
         connection.execute(
-            f"create table if not exists {name}_kept as select * from {name} limit 0"
-        )
-        connection.execute(
             f"delete from {name}_kept where base_job_no in (select job_no from touched_jobs) "
             f"and base_job_no % {parts} = {part}"
         )
@@ -165,9 +185,6 @@ def _roll_up(connection: duckdb.DuckDBPyConnection) -> None:
     model.load_attributions(connection)
     model.compute(connection, "rollups")
     for name in model.KEPT_ROLLUPS:
-        connection.execute(
-            f"create table if not exists {name}_kept as select * from {name} limit 0"
-        )
         connection.execute(
             f"delete from {name}_kept where day in (select day from touched_days)"
         )

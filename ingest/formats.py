@@ -21,6 +21,11 @@ class Format:
     says: Says
     collector: Collector | None
 
+    @property
+    def is_named_by_path(self) -> bool:
+        """Whether equal content under another name is another job."""
+        return self.collector is not None and self.collector.is_named_by_path
+
 
 EVENTS = Format(native.NAME, native.SAYS, None)
 FORMATS: dict[str, Format] = {

@@ -84,7 +84,7 @@ def load_batch(
 
 
 def move_clocks(
-    warehouse: Warehouse, files: Sequence[str], settings: Settings, moment: Moment
+    warehouse: Warehouse, file_nos: Sequence[int], settings: Settings, moment: Moment
 ) -> None:
     """Let the clocks of the sources of known dumps reach `--as-of` though they say nothing new."""
     connection = warehouse.connection
@@ -92,8 +92,14 @@ def move_clocks(
     try:
         connection.execute(
             "update sources set clock_us = greatest(clock_us, $as_of_us) where source_no in "
-            "(select source_no from files where list_contains($files, file))",
-            {"as_of_us": moment.as_of_us, "files": list(files)},
+            "(select source_no from files where list_contains($file_nos, file_no))",
+            {"as_of_us": moment.as_of_us, "file_nos": list(file_nos)},
+        )
+        # a scheduler's dump was taken at the moment it reaches to: that decides between tellings
+        connection.execute(
+            "update files set clock_us = greatest(clock_us, $as_of_us) "
+            "where list_contains($file_nos, file_no)",
+            {"as_of_us": moment.as_of_us, "file_nos": list(file_nos)},
         )
         store.empty_fresh(connection)
         facts.refresh(warehouse, settings)

@@ -19,11 +19,11 @@ _COMPRESSION_RATIO = 12  # a batch is bounded by what it unpacks to
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that is not loaded, with a word why. `is_known`: its content stands in the warehouse."""
+    """A file that is not loaded, with a word why. `known_as`: the ledger's number of its content."""
 
     name: str
     why: str
-    is_known: bool
+    known_as: int | None = None
 
 
 def look_at(
@@ -34,27 +34,37 @@ def look_at(
 ) -> Incoming | Skipped:
     """What to do with a file: its format is told by content, and content that is known loads once."""
     if file.bytes == 0:
-        return Skipped(file.name, "is empty", is_known=False)
+        return Skipped(file.name, "is empty")
     try:
         head = dumps.head(file)
         format = forced or recognise(file.name, head)
         if format is None:
             advance(file.bytes)
-            return Skipped(file.name, "has no format that is read", is_known=False)
+            return Skipped(file.name, _unrecognised(file, head))
         shorter = _shorter(connection, file)
         fingerprint = dumps.fingerprint(file, [size for _, size, _ in shorter], advance)
     except (OSError, UnreadableDump) as error:
-        return Skipped(file.name, f"cannot be read: {error}", is_known=False)
+        return Skipped(file.name, f"cannot be read: {error}")
     known = connection.execute(
-        "select file, format from files where sha256 = ? and bytes = ?",
-        [fingerprint.sha256, file.bytes],
+        "select file_no, file, format from files "
+        "where sha256 = ? and bytes = ? and (file = ? or not ?) order by file_no limit 1",
+        [fingerprint.sha256, file.bytes, file.name, format.is_named_by_path],
     ).fetchone()
     if known is not None:
-        return Skipped(file.name, f"is loaded already, as {known[1]} from {known[0]}", is_known=True)
+        file_no, name, loaded_as = known
+        return Skipped(file.name, f"is loaded already, as {loaded_as} from {name}", file_no)
     grown = [
         file_no for file_no, size, sha256 in shorter if fingerprint.prefixes.get(size) == sha256
     ]
     return Incoming(file, format, fingerprint, grown[-1] if grown else None)
+
+
+def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:
+    if head.strip():
+        return "has no format that is known. Is it a dump? Then name its format with --format"
+    if file.compression == "none":
+        return "is blank"
+    return f"gives no line: its {file.compression} stream is empty or broken"
 
 
 def batches(incoming: Iterator[Incoming]) -> Iterator[list[Incoming]]:

@@ -27,7 +27,7 @@ class Progress:
 
     def __init__(self, total: int) -> None:
         console = Console(stderr=True)
-        self._total = total
+        self._total = max(total, 1)  # empty files alone are no bytes
         self._done = 0.0
         self._said = time.monotonic()
         self._is_terminal = console.is_terminal

@@ -54,12 +54,17 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
 
 
 def prune(folder: Path) -> None:
-    """Keep the newest publications, and the detail files that any of them lists."""
+    """Keep the newest publications, and the detail files that any of them lists.
+
+    Numbers after the current one are left from a warehouse file that is gone: they are the oldest.
+    """
+    current = (folder / "CURRENT").read_text(encoding="utf-8").strip()
     numbered = sorted(
         (int(match[1]), path)
         for path in folder.glob("serving-*.duckdb")
         if (match := _SERVING.fullmatch(path.name))
     )
+    numbered.sort(key=lambda one: one[0] <= _number(current))
     for _, path in numbered[:-KEPT_PUBLICATIONS]:
         _remove(path)
     for leftover in folder.glob("serving-*.building*"):
@@ -67,7 +72,9 @@ def prune(folder: Path) -> None:
     listed: set[str] = set()
     for _, path in numbered[-KEPT_PUBLICATIONS:]:
         with duckdb.connect(str(path), read_only=True) as reader:
-            listed |= {file for (file,) in reader.execute("select file from detail_files").fetchall()}
+            listed |= {
+                file for (file,) in reader.execute("select file from detail_files").fetchall()
+            }
     for path in detail.folder(folder).glob("*.parquet"):
         if path.name not in listed:
             _remove(path)
@@ -75,6 +82,12 @@ def prune(folder: Path) -> None:
 
 def _name(sequence: int) -> str:
     return f"serving-{sequence}.duckdb"
+
+
+def _number(name: str) -> int:
+    match = _SERVING.fullmatch(name)
+    assert match is not None
+    return int(match[1])
 
 
 def _build(

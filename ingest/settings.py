@@ -37,6 +37,9 @@ def read_settings(path: Path) -> Settings:
     if unknown:
         raise UnusableArguments(f"{path}: {unknown[0]!r} is no setting. Known: {sorted(_KNOWN)}.")
     exclude = _table(path, table, "exclude")
+    misspelt = sorted(exclude.keys() - {"partitions", "names"})
+    if misspelt:
+        raise UnusableArguments(f"{path}: exclude.{misspelt[0]} is no setting.")
     return Settings(
         timezone=_timezone(path, table.get("timezone", "UTC")),
         stale_after=_hours(path, table.get("stale_after_hours", 6)),
@@ -62,7 +65,7 @@ def _table(path: Path, table: dict[str, Any], name: str) -> dict[str, Any]:
 def _timezone(path: Path, name: object) -> str:
     try:
         return ZoneInfo(str(name)).key
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name of a folder of zones
         raise UnusableArguments(
             f"{path}: timezone {name!r} is not known. Give an IANA name such as Europe/Berlin."
         ) from None

@@ -97,15 +97,6 @@ def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
         connection.execute(f"drop {kind} if exists temp.{model.name}")
 
 
-def _model(path: Path, layer: str) -> Model:
-    sql = path.read_text(encoding="utf-8")
-    return Model(path.stem, layer, sql, is_stored="-- stored: no" not in sql)
-
-
-def _reads(sql: str) -> set[str]:
-    return set(_READS.findall(_COMMENT.sub("", sql)))
-
-
 def serve(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the attached database `serving` with what readers see, from the database `warehouse`.
 
@@ -137,17 +128,3 @@ def _model(path: Path, layer: str) -> Model:
 
 def _reads(sql: str) -> set[str]:
     return set(_READS.findall(_COMMENT.sub("", sql)))
-
-
-def serve(connection: duckdb.DuckDBPyConnection) -> None:
-    """Fill the attached database `serving` with what readers see, from the database `warehouse`.
-
-    Leaves `serving` as the default. Views and macros name no database, so that the file can be renamed.
-    """
-    connection.execute("use serving")
-    for model in models("serving"):
-        if parameters := _MACRO.search(model.sql):
-            kind, head = "macro", f"({parameters[1]}) as table"
-        else:
-            kind, head = ("table" if model.is_stored else "view"), "as"
-        connection.execute(f"create {kind} {model.name} {head} {model.sql}")

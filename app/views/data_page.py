@@ -7,7 +7,7 @@ from datetime import timedelta
 import polars as pl
 import streamlit as st
 
-from app import data, parts, tiles, words
+from app import data, filters, parts, tiles, words
 from app.charts.shares import unaccounted
 
 ALARM = 0.05  # as the alert EttUnaccountedTimeHigh
@@ -198,7 +198,9 @@ with parts.card("Anomalies", "Where did sources contradict themselves or each ot
         st.markdown(":green[:material/check_circle: good] \u00b7 No contradiction was found.")
     else:
         st.dataframe(kinds, hide_index=True, alt="Anomalies by kind")
+        asked = st.query_params.get("kind")
         kind = st.selectbox("Kind", ["any", *kinds["kind"]], key="kind", bind="query-params")
+        filters.say_if_refused("kind", asked, ["any", *kinds["kind"]], kind)
         anomalies = data.frame(ANOMALIES, kind)
         st.dataframe(anomalies, hide_index=True, lazy=False, alt="Anomalies, the first thousand")
         parts.footer(stem="ett_data_anomalies", table=anomalies, about="Anomalies", sql=ANOMALIES)

@@ -29,6 +29,7 @@ attempts = data.frame(selects.ATTEMPTS, asked)
 zone = data.row("select time_zone from publication")["time_zone"]
 about = f"Job {asked}"
 stem = f"ett_job_{words.slug(asked)}"
+st.page_link(JOBS_PAGE, label="All jobs", icon=":material/arrow_back:")
 with st.container(gap=None):
     st.subheader(words.code(asked, 256), anchor=False)
     st.markdown(
@@ -117,9 +118,9 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
         )
         parts.legend(detail.filter(pl.col("kind") == "area")["name"].unique().to_list())
         st.caption(
-            "Times in UTC. Ticks above a bar are checkpoints, crosses are failed ones. Slanted lines "
-            "the other way than unsaved: start-up after an interruption. D done, F failed, "
-            "P preempted, T timed out, C cancelled, L lost, R running."
+            "Times in UTC. Ticks above a bar are checkpoints, crosses failed ones. Slanted lines "
+            "over start-up: after an interruption. D done, F failed, P preempted, T timed out, "
+            "C cancelled, L lost, R running."
         )
 
 # -- attempts ------------------------------------------------------------------------------------

@@ -39,18 +39,21 @@ limit 500
 """
 
 chosen = filters.show(with_comparison=False)
+asked = {name: st.query_params.get(name) for name in ("outcome", "gpus")}
 zone = data.row("select time_zone from publication")["time_zone"]
 with st.container(horizontal=True, vertical_alignment="bottom"):
     search = st.text_input(
         "Job id", key="q", bind="query-params", placeholder="a part of the id", max_chars=256
     )
     ends = data.frame("select distinct last_outcome from jobs order by 1").to_series().to_list()
-    outcome = st.selectbox(
-        "Last outcome", ["any", *(end for end in ends if end)], key="outcome", bind="query-params"
-    )
+    outcomes = ["any", *(end for end in ends if end)]
+    outcome = st.selectbox("Last outcome", outcomes, key="outcome", bind="query-params")
     gpus = st.number_input(
         "GPUs at least", min_value=0, value=0, step=8, key="gpus", bind="query-params"
     )
+filters.say_if_refused("outcome", asked["outcome"], outcomes, outcome)
+if asked["gpus"] is not None and not asked["gpus"].isdecimal():
+    filters.say_if_refused("gpus", asked["gpus"], ["a whole number"], gpus)
 
 with parts.card(
     "Jobs by GPU-hours lost", "Which jobs should someone look at first?", parts.EVIDENCE

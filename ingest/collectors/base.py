@@ -45,3 +45,5 @@ class Collector:
     says: Says
     recognises: Callable[[str, bytes], bool]
     read: Callable[[Dump, Reading], Iterator[Event | Rejected]]
+    # the path says which job it is: equal content under another name is another job
+    is_named_by_path: bool = False

@@ -69,4 +69,5 @@ MLPERF = Collector(
     says=Says(training=True, saves=True, resumes=True),
     recognises=recognises,
     read=read,
+    is_named_by_path=True,
 )

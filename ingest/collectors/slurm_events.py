@@ -76,7 +76,7 @@ def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Re
     cluster = row.cells.get("Cluster") or reading.cluster
     of_row: Event = {
         "job_id": f"{cluster}:{number}" if cluster else number,
-        "row_key": str(submitted_us // SECOND_US),
+        "row_key": _row_key(told, submitted_us),
         "row_submitted_us": submitted_us,
         "row_state": told.state,
     }
@@ -125,6 +125,17 @@ def _job_number(row: Row) -> str | None:
         if row.cells.get(column) and column not in row.cut:
             return row.cells[column]
     return None
+
+
+def _row_key(told: _Told, known_us: int) -> str:
+    """What tells a row from the others of its job: when it was submitted, else when it started.
+
+    A row that resizes starts together with the row that follows it. Where nothing else tells the
+    two apart its end does, behind a sign that sorts before digits: at equal times it comes first.
+    """
+    if told.times.submitted_us is None and told.state == RESIZING and told.times.ended_us:
+        return f"+{told.times.ended_us // SECOND_US}"
+    return str(known_us // SECOND_US)
 
 
 def _job(row: Row, at_us: int, cluster: str | None, gpus: tuple[int, str | None] | None) -> Event:

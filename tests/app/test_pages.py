@@ -8,15 +8,19 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.app import serving
-
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
-OVERVIEW, JOBS, JOB, DATA = (
-    f"views/{name}.py" for name in ("overview", "jobs", "job", "data_page")
+from tests.app.opening import (
+    DATA,
+    JOB,
+    JOBS,
+    OVERVIEW,
+    PAGES,
+    markdown,
+    open_page,
+    said,
+    warnings,
 )
-PAGES = (OVERVIEW, JOBS, JOB, DATA)
 
 
 def test_overview_shows_six_numbers_of_the_last_28_complete_days(fleet: Path) -> None:
@@ -100,6 +104,13 @@ def test_a_search_finds_jobs_of_any_day(fleet: Path) -> None:
     page = open_page(JOBS, q="UNINSTRUMENTED", days="7")
 
     assert ["uninstrumented-1"] == page.dataframe[0].value["job_id"].tolist()
+
+
+@pytest.mark.parametrize(("name", "value"), [("gpus", "many"), ("outcome", "exploded")])
+def test_a_search_that_cannot_be_is_said(fleet: Path, name: str, value: str) -> None:
+    page = open_page(JOBS, **{name: value})
+
+    assert any(f"asks for {name} = ` {value} `" in text for text in warnings(page))
 
 
 def test_a_job_shows_its_attempts_and_the_one_in_the_url(fleet: Path) -> None:
@@ -254,32 +265,3 @@ def test_a_file_that_is_pruned_under_a_reader_is_replaced_by_the_next(warehouse:
     page.run()
 
     assert 6 == len(page.metric)
-
-
-def open_page(path: str = OVERVIEW, **parameters: str) -> AppTest:
-    page = AppTest.from_file(str(MAIN), default_timeout=30)
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    page.run()
-    if path != OVERVIEW:
-        page.switch_page(path)
-        for name, value in parameters.items():
-            page.query_params[name] = value
-        page.run()
-    assert not page.exception
-    return page
-
-
-def markdown(page: AppTest) -> list[str]:
-    return [element.value for element in page.markdown]
-
-
-def said(page: AppTest) -> list[str]:
-    """Everything on the page that is read as Markdown."""
-    written = (*page.markdown, *page.caption, *page.warning, *page.error, *page.info)
-    labels = [each.label for each in (*page.button, *page.metric, *page.expander)]
-    return [each.value for each in written] + labels
-
-
-def warnings(page: AppTest) -> list[str]:
-    return [element.value for element in page.warning]

@@ -1,0 +1,42 @@
+"""What only shows in batches past a DuckDB row group of 122,880 rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.queries.engine import ingest, rows, write_dump
+
+SAVES = 130_000
+START = 1_772_323_200  # 2026-03-01T00:00:00Z
+
+
+@pytest.mark.slow
+def test_every_save_of_a_large_batch_reaches_the_published_file(tmp_path: Path) -> None:
+    of_job = {"job_id": "long", "attempt": 1}
+    end = START + 10 * SAVES + 10
+    events = [
+        {"ts": START, "event": "attempt_start", **of_job, "gpus": 8},
+        {"ts": START, "end_ts": end, "event": "phase_start", "phase": "training", **of_job},
+        {"ts": end, "event": "attempt_end", "outcome": "completed", **of_job},
+        *(
+            {
+                "ts": START + 10 * number,
+                "end_ts": START + 10 * number + 1,
+                "event": "phase_start",
+                "phase": "checkpoint_save",
+                "step": number,
+                **of_job,
+            }
+            for number in range(1, SAVES + 1)
+        ),
+    ]
+
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", events))
+    assert [(SAVES,)] == rows(tmp_path / "warehouse", "select checkpoint_saves from attempts")
+    assert [(SAVES,)] == rows(tmp_path / "warehouse", "select count(*) from save_times")
+    assert [(SAVES,)] == rows(
+        tmp_path / "warehouse",
+        "select sum(checkpoint_saves) from team_day where team = 'fleet' and workload = 'all'",
+    )

@@ -1,0 +1,90 @@
+"""The engine against the oracle on thousands of random fleets: every attempt, area and day, exactly."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.oracle.fleets import fleets, random_fleet
+from tests.oracle.measures import measure
+from tests.queries.agreement import disagreements
+from tests.queries.engine import ingest, write_dump
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seeds", "chaos", "timezone"),
+    [
+        (range(0, 700), 0.05, "UTC"),
+        (range(1000, 1700), 0.4, "Europe/Berlin"),
+        (range(2000, 2700), 1.0, "Asia/Kolkata"),
+    ],
+    ids=["realistic", "damaged", "chaotic"],
+)
+def test_engine_and_oracle_agree_on_random_fleets(
+    seeds: range,
+    chaos: float,
+    timezone: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = tmp_path / "ett.toml"
+    config.write_text(f'timezone = "{timezone}"\n', encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(config))
+    events = [
+        event for seed in seeds for event in random_fleet(seed, prefix=f"f{seed}-", chaos=chaos)
+    ]
+    random.Random(0).shuffle(events)
+
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", events))
+    measures = measure(events, timezone=timezone)
+
+    assert len(measures.attempts) > 1_000
+    assert [] == disagreements(tmp_path / "warehouse", measures)[:5]
+
+
+@pytest.mark.slow
+@settings(max_examples=25, suppress_health_check=[HealthCheck.data_too_large])
+@given(st.lists(fleets(), min_size=1, max_size=3))
+def test_engine_and_oracle_agree_on_what_hypothesis_draws(
+    drawn: list[list[dict[str, object]]],
+) -> None:
+    events = [
+        event if "job_id" not in event else {**event, "job_id": f"{number}-{event['job_id']}"}
+        for number, fleet in enumerate(drawn)
+        for event in fleet
+    ]
+    with TemporaryDirectory() as folder:
+        warehouse = Path(folder, "warehouse")
+        measures = measure(events)
+        if not measures.attempts:
+            return
+        assert 0 == ingest(warehouse, write_dump(Path(folder, "dump.jsonl"), events))
+        assert [] == disagreements(warehouse, measures)[:5]
+
+
+def test_the_comparison_finds_a_microsecond(tmp_path: Path) -> None:
+    """The check can fail: an oracle that is told one event a microsecond later is found out."""
+    events = random_fleet(11, chaos=0.0)
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", events))
+    ends = [event for event in events if event["event"] == "attempt_end"]
+    shifted = {**ends[-1], "ts": _later(ends[-1]["ts"])}
+    moved = [shifted if event is ends[-1] else event for event in events]
+
+    assert [] == disagreements(tmp_path / "warehouse", measure(events))
+    assert [] != disagreements(tmp_path / "warehouse", measure(moved))
+
+
+def _later(ts: object) -> str:
+    moment = (
+        datetime.fromisoformat(ts)
+        if isinstance(ts, str)
+        else datetime.fromtimestamp(float(str(ts)), UTC)
+    )
+    return (moment + timedelta(microseconds=1)).isoformat()
