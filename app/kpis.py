@@ -171,4 +171,6 @@ def _more_hours(seconds: float) -> str:
 
 
 def _more_time(seconds: float) -> str:
+    if abs(seconds) < 0.5:
+        return "0 s"
     return f"{'+' if seconds >= 0 else ''}{words.duration(seconds, units=1)}"

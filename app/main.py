@@ -50,7 +50,7 @@ page = st.navigation(
 st.set_page_config(page_title=f"{page.title} \u00b7 ETT")
 try:
     shown = data.pin()
-    parts.header(page.title, page.help, datetime.now(UTC))
+    parts.header(page.title, page.help, datetime.now(UTC), links_to_data=page.url_path != "data")
 except data.NothingPublished as nothing:
     st.title("No data yet", anchor=False)
     st.markdown(str(nothing))

@@ -40,6 +40,7 @@ _STYLE: Final = """<style>
 [data-testid="stHeading"] h1, [data-testid="stHeading"] h3 {padding-top: 0;}
 [data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
 [data-testid="stCaptionContainer"] p {line-height: 1.4;}
+[data-testid="stPageLink-NavLink"] :is(span, p) {white-space: normal;}
 [data-testid="stHeading"] code, [data-testid="stBaseButton-tertiary"] code,
 [data-testid="stBaseButton-secondary"] code
     {font: inherit; color: inherit; background: none; padding: 0;}
@@ -64,7 +65,7 @@ def colours() -> palette.Palette:
     return palette.of(st.context.theme.type)
 
 
-def header(title: str, question: str, now: datetime) -> None:
+def header(title: str, question: str, now: datetime, *, links_to_data: bool = True) -> None:
     """Title, the one question of the page, and how fresh its numbers are. `now` is aware.
 
     Fresh: a small link at the right. Old: a warning, then an error, over the whole width.
@@ -81,7 +82,10 @@ def header(title: str, question: str, now: datetime) -> None:
             st.caption(question)
         if age < OLD:
             reach = f"Data to {words.instant(ends)} UTC" if ends else "No event has been read yet"
-            st.page_link(_DATA_PAGE, label=f":small[:gray[{reach} \u00b7 {tail}]]", icon="")
+            if links_to_data:
+                st.page_link(_DATA_PAGE, label=f":small[:gray[{reach} \u00b7 {tail}]]", icon="")
+            else:
+                st.caption(f"{reach} \u00b7 {tail}", width="content")
     if ends and age >= STALE:
         passed = words.duration(age.total_seconds())
         st.error(f"No event for {passed}: numbers end on {words.instant(ends)} UTC. {tail}.")

@@ -22,7 +22,8 @@ from ingest import dumps, facts, loader, plan, publish, warehouse
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
-from ingest.loader import Incoming, Loaded
+from ingest.ledger import Incoming
+from ingest.loader import Loaded
 from ingest.moment import Moment
 from ingest.progress import Progress
 from ingest.settings import Settings, read_settings
@@ -300,7 +301,7 @@ class _Run:
         """`--as-of` counts for dumps that are known already as well."""
         known = [one.known_as for one in summary.skipped if one.known_as is not None]
         if self.moment.as_of_us is not None and known:
-            loader.move_clocks(self.warehouse, known, self.settings, self.moment)
+            loader.move_clocks(self.warehouse, known, self.settings, self.moment.as_of_us)
 
     def _publish(self) -> None:
         if not self.is_dry and not publish.is_published(self.warehouse):

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
-import duckdb
-
 from ingest.warehouse import Warehouse, scratch
 
 _COLUMNS = (

@@ -32,6 +32,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _APART = re.compile(rb'"[ \t\r]+:')
+_OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock")
 _BORDER = re.compile(rb'[" \t\r][ \t\r]|[ \t\r]:')  # of two blocks, where no one looks further
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
@@ -87,13 +88,20 @@ def find(
             name = "-" if argument == "-" else _as_text(path)
             try:
                 place = path.resolve()
-                if own not in place.parents:
+                if not _is_of(own, place):
                     found.setdefault(place, _dump_file(name, path))
             except OSError as error:
                 unreadable.append(f"{name}: {error.strerror or error}")
             except RuntimeError:
                 unreadable.append(f"{name}: is a link that leads to itself")
     return list(found.values()), unreadable
+
+
+def _is_of(warehouse: Path, place: Path) -> bool:
+    """Whether a file is the warehouse's own: it changes, and whoever closes it drops its locks."""
+    if place.parent == warehouse:
+        return _OWN.match(place.name) is not None
+    return any(warehouse / folder in place.parents for folder in ("detail", "tmp"))
 
 
 def _as_text(path: Path) -> str:

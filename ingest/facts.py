@@ -15,25 +15,26 @@ from queries import model
 _EVENTS_AT_ONCE = 6_000_000
 
 
-def refresh(warehouse: Warehouse, settings: Settings) -> None:
-    """Recompute the jobs that the batch touches, the open ones, and every day they were or are in.
+def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int | None) -> None:
+    """Recompute the jobs of a batch, the open ones, and every day they were or are in.
 
-    Runs before the batch's events are kept: what the warehouse knows and what is fresh are read side by side.
+    The batch's events are those of `since_file_no` and later; None: nothing new was told.
     """
-    _touch(
-        warehouse.connection,
-        "select job_no from fresh_events where job_no is not null "
-        # a clock that moved on can turn running into lost
-        "union select base_job_no from attempt_facts_kept where outcome = 'running'",
+    told = (
+        "select job_no from job_keys where job_key in (select job_key from batch_jobs) union "
+        if since_file_no is not None
+        else ""
     )
-    _recompute(warehouse, settings)
+    # a clock that moved on can turn running into lost
+    running = "select base_job_no from attempt_facts_kept where outcome = 'running'"
+    _touch(warehouse.connection, told + running)
+    _recompute(warehouse, settings, since_file_no)
 
 
 def rebuild(warehouse: Warehouse, settings: Settings) -> None:
     """Recompute everything from the events. Gives the same rows as the increments did."""
-    store.empty_fresh(warehouse.connection)
     _touch(warehouse.connection, "select job_no from job_keys")
-    _recompute(warehouse, settings)
+    _recompute(warehouse, settings, None)
 
 
 def prepare(warehouse: Warehouse, settings: Settings) -> None:
@@ -46,11 +47,10 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
     if _has_kept(connection):
         return
     connection.execute("begin")
-    store.empty_fresh(connection)
     _touch(connection, "select job_no from job_keys where false")
     connection.execute("create or replace temp table touched_days (day date)")
     _settle(connection, settings)
-    _scope(connection, 0, 1)
+    _scope(connection, 0, 1, None)
     model.compute(connection, "staging", "facts", "losses")
     for name in model.KEPT_FACTS:
         connection.execute(f"create table {name}_kept as select * from {name} limit 0")
@@ -68,14 +68,14 @@ def _touch(connection: duckdb.DuckDBPyConnection, select: str) -> None:
     connection.execute(f"insert into touched_jobs {select}")
 
 
-def _recompute(warehouse: Warehouse, settings: Settings) -> None:
+def _recompute(warehouse: Warehouse, settings: Settings, since_file_no: int | None) -> None:
     connection = warehouse.connection
     _settle(connection, settings)
     connection.execute("create or replace temp table touched_days (day date)")
     _touch_days(connection, "_kept")
     parts = _parts(connection)
     for part in range(parts):
-        _scope(connection, part, parts)
+        _scope(connection, part, parts, since_file_no)
         model.compute(connection, "staging", "facts", "losses")
         _touch_days(connection, "")
         _keep(connection, part, parts)
@@ -91,8 +91,7 @@ def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     """Calendar, settings and exclusions as temporary tables for the models."""
     # the whole history: a touched job may have begun on any day of it
     bounds = connection.execute(
-        "select min(at_us), max(greatest(at_us, end_us)) from ("
-        "select at_us, end_us from events union all select at_us, end_us from fresh_events)"
+        "select min(at_us), max(greatest(at_us, end_us)) from events"
     ).fetchone()
     first_us, last_us = bounds if bounds and bounds[0] is not None else (0, 0)
     calendar.lay_out(connection, int(first_us), int(last_us), settings.timezone)
@@ -100,40 +99,45 @@ def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     connection.execute(
         f"create or replace temp table settings as select {stale_us}::bigint as stale_after_us"
     )
-    connection.execute(
-        "create or replace temp table exclusions (field varchar, pattern varchar)"
-    )
+    connection.execute("create or replace temp table exclusions (field varchar, pattern varchar)")
     for field, patterns in (
         ("partition", settings.excluded_partitions),
         ("name", settings.excluded_names),
     ):
         for pattern in patterns:
-            connection.execute("insert into exclusions values (?, ?)", [field, like_pattern(pattern)])
+            connection.execute(
+                "insert into exclusions values (?, ?)", [field, like_pattern(pattern)]
+            )
 
 
 def _parts(connection: duckdb.DuckDBPyConnection) -> int:
     """In how many parts the touched jobs are computed, so that memory stays bounded."""
     row = connection.execute(
-        "select (select count(*) from events where job_no in (select job_no from touched_jobs)) "
-        "+ (select count(*) from fresh_events)"
+        "select count(*) from events where job_no in (select job_no from touched_jobs)"
     ).fetchone()
     events = int(row[0]) if row else 0
     return max(1, -(-events // _EVENTS_AT_ONCE))
 
 
-def _scope(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
-    """`scoped_events`: every event of one part of the touched jobs, known or fresh, each with a number."""
+def _scope(
+    connection: duckdb.DuckDBPyConnection, part: int, parts: int, since_file_no: int | None
+) -> None:
+    """`scoped_events`: every event of one part of the touched jobs, each with a number.
+
+    The batch is read where it stands; what was known of its jobs before is gathered first.
+    """
+    since = 2**31 - 1 if since_file_no is None else since_file_no
+    mine = f"job_no % {parts} = {part}" if parts > 1 else "job_no is not null"
     selects = []
     for place, table in enumerate(store.TABLES):
-        mine = f"job_no % {parts} = {part}" if parts > 1 else "job_no is not null"
         connection.execute(
             f"create or replace temp table known_{table} as select * from {table} "
-            f"where {mine} and job_no in (select job_no from touched_jobs)"
+            f"where file_no < {since} and {mine} and job_no in (select job_no from touched_jobs)"
         )
         selects += [
             f"select rowid + {(2 * place) << 40} as row_no, * from known_{table}",
-            f"select rowid + {(2 * place + 1) << 40} as row_no, * exclude (identity) "
-            f"from fresh_{table} where {mine}",
+            f"select rowid + {(2 * place + 1) << 40} as row_no, * from {table} "
+            f"where file_no >= {since} and {mine}",
         ]
     connection.execute(
         "create or replace temp view scoped_events as " + " union all by name ".join(selects)
@@ -185,8 +189,6 @@ def _roll_up(connection: duckdb.DuckDBPyConnection) -> None:
     model.load_attributions(connection)
     model.compute(connection, "rollups")
     for name in model.KEPT_ROLLUPS:
-        connection.execute(
-            f"delete from {name}_kept where day in (select day from touched_days)"
-        )
+        connection.execute(f"delete from {name}_kept where day in (select day from touched_days)")
         connection.execute(f"insert into {name}_kept select * from {name}")
     model.forget(connection, "rollups")

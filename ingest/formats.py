@@ -30,7 +30,10 @@ class Format:
 EVENTS = Format(native.NAME, native.SAYS, None)
 FORMATS: dict[str, Format] = {
     EVENTS.name: EVENTS,
-    **{collector.name: Format(collector.name, collector.says, collector) for collector in COLLECTORS},
+    **{
+        collector.name: Format(collector.name, collector.says, collector)
+        for collector in COLLECTORS
+    },
 }
 
 

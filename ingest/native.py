@@ -17,7 +17,9 @@ from ingest.events import EventKind, Outcome, Phase, Says
 NAME = "events"
 SAYS = Says(training=True, saves=True, resumes=True)
 
-EARLIEST_US = 946_684_800_000_000  # 2000-01-01: no GPU trained before; a clock that says so is broken
+EARLIEST_US = (
+    946_684_800_000_000  # 2000-01-01: no GPU trained before; a clock that says so is broken
+)
 LONGEST_MESSAGE = 65_536
 LONGEST_ID = 256
 LONGEST_TEXT = 4_096
@@ -77,6 +79,9 @@ PHASES = tuple(Phase)
 COLUMN_OF = {"user": "user_name", "partition": "partition_name"}
 
 _SAMPLE_ROWS = 102_400
+_BLOCK = 1024 * 1024
+# What every event has, and what the rare `change` alone has: it may well come late in a dump.
+_ALWAYS_READ = frozenset({"ts", "event", "job_id", "name", "description"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +101,22 @@ def load(
 ) -> None:
     """Parse dumps of one compression and source into a table `parsed_<first file_no>`.
 
-    Its columns are those of `events`, with job_key for job_no, and `is_bad`, `row_no`: rows stand
-    in the order of the files' non-blank lines. `latest_us` is the newest time that is believed.
-    Raises duckdb.Error where a file cannot be read to its end.
+    Its columns are those of `events` that the files use, with job_key for job_no; rows stand in the
+    order of the files' non-blank lines. The rowids of rows that cannot be events are in `bad_<no>`.
+    `latest_us` is the newest time that is believed. Raises duckdb.Error where a file cannot be read
+    to its end.
     """
     seen = _known(_early_keys(connection, files))
-    _parse(connection, files, seen, latest_us)
+    _parse(connection, files, seen)
     if _has_room_for_more(connection, files):
         keys = _keys(connection, files)
         if not keys <= set(FIELDS):
-            _parse_whole(connection, files, latest_us)
+            seen = list(FIELDS)
+            _parse_whole(connection, files)
         elif not keys <= set(seen):
-            _parse(connection, files, _known(keys), latest_us)
+            seen = _known(keys)
+            _parse(connection, files, seen)
+    _find_bad(connection, files, seen, latest_us)
 
 
 def table_of(files: Sequence[NativeFile]) -> str:
@@ -115,22 +124,52 @@ def table_of(files: Sequence[NativeFile]) -> str:
     return f"parsed_{files[0].file_no}"
 
 
+def good_rows(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> str:
+    """A select of the events that `load` found: an attempt that is not named is the first."""
+    table, bad = table_of(files), _bad_table(files)
+    named = {row[0] for row in connection.execute(f"describe {table}").fetchall()}
+    filled = {"attempt": "coalesce(attempt, 1)" if "attempt" in named else "cast(1 as bigint)"}
+    if files[0].cluster is not None:
+        # the dump's own word on its cluster is stronger than the reader's
+        reader = "'" + files[0].cluster.replace("'", "''") + "'"
+        filled["cluster"] = f"coalesce(cluster, {reader})" if "cluster" in named else reader
+    columns = ", ".join(
+        [name for name in named if name not in filled and name != "keys"]
+        + [f"{value} as {name}" for name, value in filled.items()]
+    )
+    found = connection.execute(f"select count(*) from {bad}").fetchone()
+    where = "" if found == (0,) else f" where rowid not in (select row_no from {bad})"
+    return f"select {columns} from {table}{where}"
+
+
 def bad_ordinals(
     connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
 ) -> dict[int, list[int]]:
     """For each file with bad rows, their places among its non-blank lines, from 0, ascending."""
+    bad = _bad_table(files)
+    if connection.execute(f"select count(*) from {bad}").fetchone() == (0,):
+        return {}
     rows = connection.execute(
-        f"with first_rows as (select file_no, min(rowid) as first_row from {table_of(files)} "
-        "group by file_no) "
-        f"select file_no, list(bad.rowid - first_row order by bad.rowid) from {table_of(files)} as bad "
-        "inner join first_rows using (file_no) where bad.is_bad group by file_no"
+        "with first_rows as (select file_no, min(rowid) as first_row "
+        f"from {table_of(files)} group by file_no) "
+        "select file_no, list(row_no - first_row order by row_no) "
+        f"from {bad} inner join {table_of(files)} as parsed on parsed.rowid = row_no "
+        "inner join first_rows using (file_no) group by file_no"
     ).fetchall()
     return dict(rows)
 
 
-def _early_keys(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
-) -> set[str]:
+def forget(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> None:
+    """Drop what `load` made."""
+    connection.execute(f"drop table {table_of(files)}")
+    connection.execute(f"drop table {_bad_table(files)}")
+
+
+def _bad_table(files: Sequence[NativeFile]) -> str:
+    return f"bad_{files[0].file_no}"
+
+
+def _early_keys(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> set[str]:
     """Keys that a first part of the files uses: reading only those is half the work."""
     keys = connection.execute(
         f"select distinct unnest(json_keys(json)) from (select json from {_objects(files)} "
@@ -148,37 +187,29 @@ def _keys(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) ->
 
 
 def _known(keys: set[str]) -> list[str]:
-    return [field for field in FIELDS if field in keys or field in ("ts", "event", "job_id")]
+    return [field for field in FIELDS if field in keys or field in _ALWAYS_READ]
 
 
 def _parse(
-    connection: duckdb.DuckDBPyConnection,
-    files: Sequence[NativeFile],
-    seen: list[str],
-    latest_us: int,
+    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], seen: list[str]
 ) -> None:
     columns = ", ".join(f"'{field}': 'VARCHAR'" for field in seen)
     source = f"read_json({_reading(files)}, format = 'newline_delimited', columns = {{{columns}}})"
-    raw = {field: f'raw."{field}"' for field in seen}
-    keys = " + ".join(f"cast({column} is not null as tinyint)" for column in raw.values())
-    _store(connection, files, source, raw, keys, None, latest_us)
+    _store(connection, files, source, {field: f'raw."{field}"' for field in seen}, "")
 
 
-def _parse_whole(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], latest_us: int
-) -> None:
+def _parse_whole(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> None:
     """The slower way for dumps with fields of their own: those are kept as `attrs`."""
-    raw = {field: f"(raw.json ->> '$.\"{field}\"')" for field in FIELDS}
     known = ", ".join(f'"{field}": null' for field in FIELDS)
     rest = f"json_merge_patch(raw.json, '{{{known}}}')"
-    attrs = f"case when {rest} <> '{{}}' then cast({rest} as varchar) end"
-    source = f"(select * replace (case when json_type(json) = 'OBJECT' then json end as json) from {_objects(files)})"
-    length = "cast(length(raw.json) as bigint)"
-    _store(connection, files, source, raw, length, attrs, latest_us)
+    attrs = f"case when {rest} <> '{{}}' then cast({rest} as varchar) end as attrs, "
     # a line that is too long is no event, whatever it holds
-    connection.execute(
-        f"update {table_of(files)} set is_bad = true where keys > {LONGEST_LINE}"
+    is_event = f"json_type(json) = 'OBJECT' and length(json) <= {LONGEST_LINE}"
+    source = (
+        f"(select * replace (case when {is_event} then json end as json) from {_objects(files)})"
     )
+    raw = {field: f"(raw.json ->> '$.\"{field}\"')" for field in FIELDS}
+    _store(connection, files, source, raw, attrs)
 
 
 def _objects(files: Sequence[NativeFile]) -> str:
@@ -199,37 +230,23 @@ def _store(
     files: Sequence[NativeFile],
     source: str,
     raw: dict[str, str],
-    keys: str,
-    attrs: str | None,
-    latest_us: int,
+    attrs: str,
 ) -> None:
-    """Parse `source` in file order: a row's rowid is its ordinal among the files' non-blank lines."""
-    typed = {field: _typed(field, raw.get(field)) for field in FIELDS}
-    columns = [
-        f"{_filled(field, typed[field], files)} as {_column(field)}"
-        for field in FIELDS
-        if field in raw or field == "attempt" or (field == "cluster" and files[0].cluster)
-    ]
+    """Parse `source` in file order: a row's rowid is its ordinal among the non-blank lines.
+
+    `keys` counts the fields that a row has: more than the columns it fills, and one had no meaning.
+    """
+    columns = ", ".join(f"{_typed(field, column)} as {_column(field)}" for field, column in raw.items())
+    keys = " + ".join(f"cast({column} is not null as tinyint)" for column in raw.values())
     # the safe name of a file ends in its number
     several = len(files) > 1
     file_no = "split_part(parse_filename(raw.filename), '-', 2)" if several else files[0].file_no
-    kept = "" if attrs is None else f"{attrs} as attrs, "
     connection.execute(
         f"create or replace temp table {table_of(files)} as select "
         f"cast({file_no} as integer) as file_no, "
-        f"cast({files[0].source_no} as integer) as source_no, {', '.join(columns)}, "
-        f"{kept}{keys} as keys, {_is_bad(raw, typed, latest_us)} as is_bad "
+        f"cast({files[0].source_no} as integer) as source_no, {columns}, {attrs}{keys} as keys "
         f"from {source} as raw"
     )
-
-
-def _filled(field: str, typed: str, files: Sequence[NativeFile]) -> str:
-    if field == "attempt":
-        return f"coalesce({typed}, 1)"
-    if field == "cluster" and files[0].cluster is not None:
-        # the dump's own word on its cluster is stronger than the reader's
-        return f"coalesce({typed}, '" + files[0].cluster.replace("'", "''") + "')"
-    return typed
 
 
 def _column(field: str) -> str:
@@ -237,9 +254,7 @@ def _column(field: str) -> str:
     return names.get(field) or COLUMN_OF.get(field, field)
 
 
-def _typed(field: str, column: str | None) -> str:
-    if column is None:
-        return "null"
+def _typed(field: str, column: str) -> str:
     if field in ("ts", "end_ts"):
         return _microseconds(column)
     if field in ENUMS:
@@ -247,59 +262,79 @@ def _typed(field: str, column: str | None) -> str:
     if field == "ok":
         return f"case {column} when 'true' then true when 'false' then false end"
     if field in WHOLE_NUMBERS:
-        return f"try_cast({column} as bigint)"
+        return _whole_number(column)
     return column
 
 
 def _microseconds(column: str) -> str:
-    """RFC 3339 with an offset, or Unix seconds. A time without an offset is null: nobody knows it."""
+    """RFC 3339 with an offset, or Unix seconds. A time without an offset is null: it is unknown."""
     return (
-        f"case when suffix({column}, 'Z') or regexp_matches({column}, '[+-][0-9]{{2}}:?[0-9]{{2}}$') "
+        f"case when suffix({column}, 'Z') "
+        f"or regexp_matches({column}, '[+-][0-9]{{2}}:?[0-9]{{2}}$') "
         f"then epoch_us(try_cast({column} as timestamptz)) "
         f"else cast(try_cast({column} as decimal(20, 6)) * 1000000 as bigint) end"
     )
 
 
-def _is_bad(raw: dict[str, str], typed: dict[str, str], latest_us: int) -> str:
-    """Whether a row cannot be an event; written so that good rows cost little."""
-    bad = [
+def _whole_number(column: str) -> str:
+    """A cast alone would round 1.7 to 2."""
+    whole = f"try_cast({column} as bigint)"
+    return (
+        f"case when contains({column}, '.') or contains({column}, 'e') or contains({column}, 'E') "
+        f"then case when try_cast({column} as double) = {whole} then {whole} end else {whole} end"
+    )
+
+
+def _find_bad(
+    connection: duckdb.DuckDBPyConnection,
+    files: Sequence[NativeFile],
+    seen: Sequence[str],
+    latest_us: int,
+) -> None:
+    """List the rows that cannot be events. Most dumps have none, which a few aggregates prove."""
+    faults = _faults(seen, latest_us)
+    filled = " + ".join(f"count({_column(field)})" for field in seen)
+    some = " or ".join(f"bool_or({fault})" for fault in faults)
+    has_bad = connection.execute(
+        f"select coalesce(sum(keys) <> {filled} or {some}, false) from {table_of(files)}"
+    ).fetchone()
+    fields = " + ".join(f"cast({_column(field)} is not null as tinyint)" for field in seen)
+    is_bad = " or ".join(f"coalesce({fault}, false)" for fault in faults)
+    where = f"keys <> {fields} or {is_bad}" if has_bad == (True,) else "false"
+    connection.execute(
+        f"create or replace temp table {_bad_table(files)} as "
+        f"select rowid as row_no from {table_of(files)} where {where}"
+    )
+
+
+def _faults(seen: Sequence[str], latest_us: int) -> list[str]:
+    """What makes a row no event, beside a field without meaning."""
+    believed = f"not between {EARLIEST_US} and {latest_us}"
+    faults = [
         "at_us is null",
-        f"at_us not between {EARLIEST_US} and {latest_us}",
-        f"{typed['event']} is null",
-        f"job_key is null and {typed['event']} <> 'change'",
-        f"{typed['phase']} is null and {typed['event']} in ('phase_start', 'phase_end')",
+        f"at_us {believed}",
+        "event is null",
+        "job_key is null and event <> 'change'",
+        "job_key = ''",
     ]
-    if "end_ts" in raw:
-        bad.append(
-            f"{raw['end_ts']} is not null "
-            f"and coalesce(end_us not between {EARLIEST_US} and {latest_us}, true)"
-        )
-    if "phase" in raw:
-        bad.append(f"{raw['phase']} is not null and {typed['phase']} is null")
-    for field, least in WHOLE_NUMBERS.items():
-        if field in raw:
-            least_is = f"{typed[field]} < {least}" if least is not None else f"{typed[field]} is null"
-            bad.append(f"{raw[field]} is not null and coalesce({least_is}, true)")
-            # a cast alone would round 1.7 to 2
-            bad.append(
-                f"(contains({raw[field]}, '.') or contains({raw[field]}, 'e')) "
-                f"and coalesce(try_cast({raw[field]} as double) <> {typed[field]}, true)"
-            )
-    for field, choices in CHOICES.items():
-        if field in raw:
-            listed = ", ".join(f"'{choice}'" for choice in choices)
-            bad.append(f"{raw[field]} not in ({listed})")
-    for field, longest in TEXTS.items():
-        if field in raw:
-            bad.append(f"length({raw[field]}) > {longest}")
-    if "job_id" in raw:
-        bad.append(f"{raw['job_id']} = ''")
-    return "coalesce(" + " or ".join(f"({condition})" for condition in bad) + ", false)"
+    if "phase" in seen:
+        faults.append("phase is null and event in ('phase_start', 'phase_end')")
+    else:
+        faults.append("event in ('phase_start', 'phase_end')")
+    if "end_ts" in seen:
+        faults.append(f"end_us {believed}")
+    faults += [
+        f"{field} < {least}"
+        for field, least in WHOLE_NUMBERS.items()
+        if field in seen and least is not None
+    ]
+    faults += [
+        f"length({_column(field)}) > {longest}" for field, longest in TEXTS.items() if field in seen
+    ]
+    return faults
 
 
-def _has_room_for_more(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
-) -> bool:
+def _has_room_for_more(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> bool:
     """Whether the files might have a field that was not read.
 
     Plain text that holds as many `":` as fields were read has no room for another. Of compressed
@@ -308,7 +343,20 @@ def _has_room_for_more(
     marks = [file.key_marks for file in files]
     if None in marks:
         return True
-    read = connection.execute(
-        f"select coalesce(sum(keys), 0) from {table_of(files)}"
-    ).fetchone()
-    return read is None or int(read[0]) != sum(mark or 0 for mark in marks)
+    read = connection.execute(f"select coalesce(sum(keys), 0) from {table_of(files)}").fetchone()
+    surplus = sum(mark or 0 for mark in marks) - (int(read[0]) if read else 0)
+    # a quote inside a text, before a colon, looks the same; it is looked for only where it matters
+    return surplus != 0 and surplus != sum(_quoted_marks(file.path) for file in files)
+
+
+def _quoted_marks(path: Path) -> int:
+    """How many `":` of a file stand inside texts: their quote is escaped, and no key ends in a backslash."""
+    inside = 0
+    rest = b""
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            block = rest + block
+            inside += block.count(b'\\":') - block.count(b'\\\\":')
+            rest = block[-3:]
+            inside -= rest.count(b'\\":')  # three bytes are counted again with the next block
+    return inside + rest.count(b'\\":')

@@ -10,7 +10,7 @@ import duckdb
 from ingest import dumps
 from ingest.errors import UnreadableDump
 from ingest.formats import Format, recognise
-from ingest.loader import Incoming
+from ingest.ledger import Incoming
 
 BATCH_BYTES = 512 * 1024 * 1024
 BATCH_FILES = 2_000

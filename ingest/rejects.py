@@ -26,9 +26,7 @@ def begin(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def add(
-    connection: duckdb.DuckDBPyConnection, file_no: int, rejected: Sequence[Rejected]
-) -> None:
+def add(connection: duckdb.DuckDBPyConnection, file_no: int, rejected: Sequence[Rejected]) -> None:
     """Set lines of a file aside."""
     if not rejected:
         return

@@ -1,11 +1,12 @@
 """How events stand in the warehouse: plain ones and those that say more, each once.
 
-The rows of a batch are `fresh_plain_events` and `fresh_told_events` until they are kept.
+The rows of a batch are the view `batch` until they are kept: the columns of `events` that its dumps
+use, with job_key for job_no.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import duckdb
 
@@ -14,77 +15,104 @@ TABLES = ("plain_events", "told_events")
 _OF_THE_DUMP = ("file_no", "source_no")
 
 
-def columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
-    """A table's columns in order, with their types."""
-    return {row[0]: row[1] for row in connection.execute(f"describe {table}").fetchall()}
-
-
-def identity(values: Mapping[str, str]) -> str:
-    """An SQL expression that is equal for events that say the same, whichever dump they are from."""
-    said = [value for name, value in values.items() if name not in _OF_THE_DUMP]
-    return f"hash({', '.join(said)})"
-
-
-def empty_fresh(connection: duckdb.DuckDBPyConnection) -> None:
-    """A batch without events."""
-    for table in TABLES:
-        connection.execute(
-            f"create or replace temp table fresh_{table} as "
-            f"select *, cast(0 as ubigint) as identity from {table} limit 0"
-        )
-    show_fresh(connection)
-
-
-def show_fresh(connection: duckdb.DuckDBPyConnection) -> None:
-    """`fresh_events`: the batch's events of both kinds."""
+def gather(connection: duckdb.DuckDBPyConnection, selects: Sequence[str]) -> None:
+    """Let `batch` be the rows of these selects."""
     connection.execute(
-        "create or replace temp view fresh_events as "
-        "select * from fresh_told_events union all by name select * from fresh_plain_events"
+        "create or replace temp view batch as "
+        "select * from (select null::bigint as end_us, null::varchar as job_key where false) "
+        "union all by name " + " union all by name ".join(selects)
     )
 
 
 def deduplicate(connection: duckdb.DuckDBPyConnection) -> None:
-    """Drop from the batch what it says twice and what the warehouse knows.
+    """Drop from `batch` what it says twice and what the warehouse knows.
 
-    Of a scheduler row told again, the telling of the newest dump stays: it decides between dumps.
-    Needs the batch's rows in the ledger `files`, for their clocks.
+    All parsed fields are an event's identity; which dump told it is not. Of a scheduler row told
+    again, the telling of the newest dump stays: it decides between dumps. Most batches say nothing
+    twice and speak of new jobs: then no row is touched. Needs the dumps' clocks in the ledger.
     """
-    for table in TABLES:
-        _tell_once(connection, table)
-        _forget_known(connection, table)
-
-
-def keep(connection: duckdb.DuckDBPyConnection) -> None:
-    """Move the batch's events into the warehouse."""
-    for table in TABLES:
-        connection.execute(f"insert into {table} select * exclude (identity) from fresh_{table}")
-
-
-def _tell_once(connection: duckdb.DuckDBPyConnection, table: str) -> None:
-    twice = connection.execute(
-        f"select 1 from fresh_{table} group by job_no, identity having count(*) > 1 limit 1"
-    ).fetchone()
-    if twice is None:
+    if not (_says_something_twice(connection) or _speaks_of_known_jobs(connection)):
         return
     connection.execute(
-        f"create or replace temp table fresh_{table} as select * exclude (place) from ("
-        "select fresh.*, row_number() over (partition by fresh.job_no, identity "
-        "order by files.clock_us desc nulls last, fresh.file_no) as place "
-        f"from fresh_{table} as fresh left join files on fresh.file_no = files.file_no) "
-        "where place = 1"
+        "create or replace temp table told_once as select * exclude (place) from ("
+        f"select batch.*, {_identity(_batch_values(connection))} as identity, "
+        "row_number() over (partition by batch.job_key, identity "
+        "order by files.clock_us desc nulls last, batch.file_no) as place "
+        "from batch left join files on batch.file_no = files.file_no) where place = 1"
+    )
+    for table in TABLES:
+        _forget_known(connection, table)
+    connection.execute(
+        "create or replace temp view batch as select * exclude (identity) from told_once"
     )
 
 
+def keep(connection: duckdb.DuckDBPyConnection) -> None:
+    """Move the batch into the warehouse; `batch_jobs` are the jobs that it speaks of."""
+    connection.execute("create or replace temp table batch_jobs (job_key varchar)")
+    connection.execute(
+        "insert into batch_jobs select distinct job_key from batch where job_key is not null"
+    )
+    connection.execute(
+        "insert into job_keys select "
+        "(select coalesce(max(job_no), 0) from job_keys) + row_number() over (order by job_key), "
+        "job_key from batch_jobs as told "
+        "where not exists (select 1 from job_keys where job_keys.job_key = told.job_key)"
+    )
+    used = _columns(connection, "batch")
+    plain = _columns(connection, "plain_events")
+    more = [name for name in _columns(connection, "told_events") if name not in plain]
+    says_more = " or ".join(f"batch.{name} is not null" for name in more if name in used)
+    for table, condition in zip(TABLES, (f"not ({says_more})", says_more), strict=True):
+        kept = [name for name in _columns(connection, table) if name in used]
+        columns = ", ".join(f"batch.{name}" for name in kept)
+        where = f" where {condition}" if says_more else ""
+        if table == "told_events" and not says_more:
+            continue
+        connection.execute(
+            f"insert into {table} (job_no, {', '.join(kept)}) select job_keys.job_no, {columns} "
+            f"from batch left join job_keys on batch.job_key = job_keys.job_key{where}"
+        )
+
+
+def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
+    found = connection.execute(
+        f"select 1 from (select {_identity(_batch_values(connection))} as identity from batch) "
+        "group by identity having count(*) > 1 limit 1"
+    ).fetchone()
+    return found is not None
+
+
+def _speaks_of_known_jobs(connection: duckdb.DuckDBPyConnection) -> bool:
+    found = connection.execute(
+        "select 1 from batch where job_key in (select job_key from job_keys) "
+        # a roll-out belongs to no job
+        "or (job_key is null and (select count(*) from told_events where job_no is null) > 0) "
+        "limit 1"
+    ).fetchone()
+    return found is not None
+
+
 def _forget_known(connection: duckdb.DuckDBPyConnection, table: str) -> None:
-    values = {name: f"known.{name}" for name in columns(connection, table)}
-    is_row = "known.row_key is not null" if "row_key" in values else "false"
+    known = {name: f"known.{name}" for name in _columns(connection, "told_events")}
+    if table == "plain_events":
+        own = _columns(connection, table)
+        known = {
+            name: value if name in own else f"cast(null as {kind})"
+            for (name, value), kind in zip(
+                known.items(), _columns(connection, "told_events").values(), strict=True
+            )
+        }
+    known["job_key"] = "job_keys.job_key"
+    is_row = "known.row_key is not null" if table == "told_events" else "false"
     connection.execute(
         "create or replace temp table retold as "
         f"select known.rowid as place, fresh.rowid as fresh_place, {is_row} "
         "and coalesce(fresh_files.clock_us > known_files.clock_us, false) as is_newer "
         f"from {table} as known "
-        f"inner join fresh_{table} as fresh on known.job_no is not distinct from fresh.job_no "
-        f"and {identity(values)} = fresh.identity "
+        "left join job_keys on known.job_no = job_keys.job_no "
+        "inner join told_once as fresh on job_keys.job_key is not distinct from fresh.job_key "
+        f"and {_identity(known)} = fresh.identity "
         "inner join files as known_files on known.file_no = known_files.file_no "
         "inner join files as fresh_files on fresh.file_no = fresh_files.file_no"
     )
@@ -92,7 +120,29 @@ def _forget_known(connection: duckdb.DuckDBPyConnection, table: str) -> None:
         f"delete from {table} where rowid in (select place from retold where is_newer)"
     )
     connection.execute(
-        f"delete from fresh_{table} where rowid in "
-        "(select fresh_place from retold where not is_newer)"
+        "delete from told_once where rowid in (select fresh_place from retold where not is_newer)"
     )
     connection.execute("drop table retold")
+
+
+def _batch_values(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    used = _columns(connection, "batch")
+    values = {
+        name: f"batch.{name}" if name in used else f"cast(null as {kind})"
+        for name, kind in _columns(connection, "told_events").items()
+    }
+    values["job_key"] = "batch.job_key"
+    return values
+
+
+def _identity(values: Mapping[str, str]) -> str:
+    """An SQL expression that is equal for events that say the same, whichever dump they are from."""
+    said = [
+        value for name, value in sorted(values.items()) if name not in (*_OF_THE_DUMP, "job_no")
+    ]
+    return f"hash({', '.join(said)})"
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    """A table's columns in order, with their types."""
+    return {row[0]: row[1] for row in connection.execute(f"describe {table}").fetchall()}

@@ -151,16 +151,16 @@ def _create(target: Target) -> None:
     columns = ", ".join(f"{_NAMES.get(name, name)} {kind}" for name, kind in kinds.items())
     target.connection.execute(
         f"create or replace temp table {target.table} "
-        f"(file_no integer, source_no integer, {columns}, keys tinyint, is_bad boolean)"
+        f"(file_no integer, source_no integer, {columns})"
     )
 
 
 def _append(target: Target, events: list[Event], reading: Reading) -> None:
     if not events:
         return
-    frame = pl.from_dicts(events, schema=COLUMNS)  # type: ignore[arg-type]
+    frame = pl.from_dicts(events, schema=COLUMNS)
     columns = ", ".join(
-        f"coalesce(told.cluster, $cluster) as cluster"
+        "coalesce(told.cluster, $cluster) as cluster"
         if name == "cluster"
         else f'told."{name}" as {_NAMES.get(name, name)}'
         for name in COLUMNS
@@ -168,7 +168,7 @@ def _append(target: Target, events: list[Event], reading: Reading) -> None:
     target.connection.register("told", frame)
     target.connection.execute(
         f"insert into {target.table} by name select {target.file_no} as file_no, "
-        f"{target.source_no} as source_no, {columns}, false as is_bad from told",
+        f"{target.source_no} as source_no, {columns} from told",
         {"cluster": reading.cluster},
     )
     target.connection.unregister("told")

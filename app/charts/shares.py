@@ -24,7 +24,7 @@ def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figur
             orientation="h",
             y=np.arange(teams.height),
             x=shares,
-            text=[words.ratio(float(share)) for share in shares],
+            text=[words.ratio(float(share), 2) for share in shares],
             textposition="outside",
             cliponaxis=False,
             textfont={"size": 13, "color": palette.text},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import date, timedelta
 
@@ -42,8 +41,8 @@ def ett_by_day(
     figure.update_xaxes(
         range=_padded(days),
         tickformat="%-d %b",
-        tick0=days["day"].max(),
-        dtick=_DAY_MS * max(1, math.ceil(days.height / 8)),
+        nticks=8,
+        dtick=_DAY_MS if days.height <= 8 else None,  # else a day would be named twice
         showline=True,
         ticklabelstandoff=4,
     )

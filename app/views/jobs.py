@@ -76,11 +76,11 @@ with parts.card(
     else:
         found = jobs["found"][0]
         days = "of all days" if search else f"since {words.day(chosen.first_day)}"
+        most = f"; the {MOST} that lost most" if found > MOST else ""
         about = (
-            f"{words.count(found)} jobs {days}, of {chosen.team}, {chosen.workload} workloads"
-            f"{f'; the {MOST} that lost most' if found > MOST else ''}"
+            f"{words.many(found, 'job')} {days} of {chosen.team}, {chosen.workload} workloads{most}"
         )
-        st.caption(f"{words.code(about, 300)} Select a row to see the job.")
+        st.caption(f"{words.many(found, 'job')} {days}{most}. Select a row to see the job.")
         picked = st.dataframe(
             jobs.drop("found"),
             key="jobs table",

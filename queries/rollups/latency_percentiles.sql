@@ -46,47 +46,23 @@ samples as (
         and saves.is_instrumented
         and saves.status = 'good'
 
-),
-
-scoped as (
-
-    select team, workload, day, measure, us from samples
-
-    union all
-
-    select team, 'all' as workload, day, measure, us from samples
-
-    union all
-
-    select 'fleet' as team, workload, day, measure, us from samples
-
-    union all
-
-    select 'fleet' as team, 'all' as workload, day, measure, us from samples
-
-),
-
-ranked as (
-
-    select
-        *,
-        row_number() over (
-            partition by team, workload, day, measure
-            order by us asc
-        ) as position,
-        count(*) over (partition by team, workload, day, measure) as samples
-    from scoped
-
 )
 
 select
-    team,
-    workload,
+    coalesce(team, 'fleet') as team,
+    coalesce(workload, 'all') as workload,
     day,
     measure,
-    max(samples) as samples,
-    max(case when position = (50 * samples + 99) // 100 then us end) as p50_us,
-    max(case when position = (90 * samples + 99) // 100 then us end) as p90_us,
-    max(case when position = (99 * samples + 99) // 100 then us end) as p99_us
-from ranked
-group by team, workload, day, measure
+    count(*) as samples,
+    -- the discrete percentile is the nearest rank
+    percentile_disc(0.5) within group (order by us asc) as p50_us,
+    percentile_disc(0.9) within group (order by us asc) as p90_us,
+    percentile_disc(0.99) within group (order by us asc) as p99_us
+from samples
+group by
+    grouping sets (
+        (team, workload, day, measure),
+        (team, day, measure),
+        (workload, day, measure),
+        (day, measure)
+    )

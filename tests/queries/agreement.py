@@ -73,9 +73,7 @@ def disagreements(warehouse: Path, measures: Measures) -> list[Disagreement]:
 
 
 def _of_attempts(warehouse: Path, measures: Measures) -> Iterator[Disagreement]:
-    engine = {
-        (row["job_id"], row["attempt"]): row for row in table(warehouse, "from attempts")
-    }
+    engine = {(row["job_id"], row["attempt"]): row for row in table(warehouse, "from attempts")}
     areas = _areas(warehouse)
     for key in measures.attempts.keys() ^ engine.keys():
         yield Disagreement(key, "exists", key in measures.attempts, key in engine)

@@ -232,9 +232,7 @@ def test_variant_h_eight_ranks_make_three_saves(tmp_path: Path) -> None:
         found = areas(warehouse, JOB, attempt)
         assert expected.keys() == found.keys()
         assert all(abs(expected[area] - found[area]) < 0.05 for area in expected)
-    assert [(2,), (1,)] == rows(
-        warehouse, "select checkpoint_saves from attempts order by attempt"
-    )
+    assert [(2,), (1,)] == rows(warehouse, "select checkpoint_saves from attempts order by attempt")
 
 
 def test_variant_i_a_restart_inside_one_allocation_holds_its_gpus_throughout(
@@ -258,7 +256,12 @@ def loaded(folder: Path, events: list[Event], name: str = "dump.jsonl") -> Path:
 
 
 def phase(
-    at: Callable[[float], str], attempt: int, name: str, begin: float, end: float | None, **more: Any
+    at: Callable[[float], str],
+    attempt: int,
+    name: str,
+    begin: float,
+    end: float | None,
+    **more: Any,
 ) -> list[Event]:
     span = [event(at, attempt, "phase_start", begin, phase=name, **more)]
     if end is not None:
@@ -267,9 +270,7 @@ def phase(
     return span
 
 
-def event(
-    at: Callable[[float], str], attempt: int, kind: str, second: float, **more: Any
-) -> Event:
+def event(at: Callable[[float], str], attempt: int, kind: str, second: float, **more: Any) -> Event:
     return {"ts": at(second), "event": kind, "job_id": JOB, "attempt": attempt, **more}
 
 

@@ -1,0 +1,141 @@
+"""Which dumps were loaded, from which source, and how far each source has got."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from ingest import dumps
+from ingest.collectors.base import Reading
+from ingest.formats import Format
+from ingest.moment import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A dump that is to be loaded: its file, its format, and what reading it once told.
+
+    `grown_from` is the ledger's number of the same file when it was shorter.
+    """
+
+    file: dumps.DumpFile
+    format: Format
+    fingerprint: dumps.Fingerprint
+    grown_from: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An incoming dump with its numbers in the warehouse and a path that is safe in SQL."""
+
+    incoming: Incoming
+    file_no: int
+    source_no: int
+    safe_path: Path
+
+
+def number(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    batch: Sequence[Incoming],
+    reading: Reading,
+) -> list[Numbered]:
+    """Give each dump its numbers, and a link in `folder` under a name that ends in its number."""
+    row = connection.execute("select coalesce(max(file_no), 0) from files").fetchone()
+    first = (int(row[0]) if row else 0) + 1
+    folder.mkdir(parents=True, exist_ok=True)
+    numbered = []
+    for file_no, incoming in enumerate(batch, first):
+        safe = folder / f"in-{file_no}"
+        safe.unlink(missing_ok=True)
+        safe.symlink_to(incoming.file.path.resolve())
+        source_no = _source(connection, incoming.format, reading.cluster)
+        numbered.append(Numbered(incoming, file_no, source_no, safe))
+    return numbered
+
+
+def enter(
+    connection: duckdb.DuckDBPyConnection,
+    numbered: Sequence[Numbered],
+    reading: Reading,
+    moment: Moment,
+) -> None:
+    """One row a dump, with its clock: the newest time in it, or the later `--as-of`.
+
+    Reads the view `batch`; the clocks of its sources move on.
+    """
+    clocks: dict[int, int] = dict(
+        connection.execute(
+            "select file_no, max(greatest(at_us, end_us)) from batch group by file_no"
+        ).fetchall()
+    )
+    for one in numbered:
+        told = [us for us in (clocks.get(one.file_no), moment.as_of_us) if us is not None]
+        clock_us = max(told, default=None)
+        file = one.incoming.file
+        connection.execute(
+            "insert into files values (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)",
+            [
+                one.file_no,
+                file.name,
+                one.incoming.format.name,
+                reading.cluster,
+                one.source_no,
+                file.bytes,
+                one.incoming.fingerprint.sha256,
+                clock_us,
+                moment.now,
+            ],
+        )
+        connection.execute(
+            "update sources set clock_us = greatest(clock_us, $clock_us) where source_no = $no",
+            {"clock_us": clock_us, "no": one.source_no},
+        )
+
+
+def count(connection: duckdb.DuckDBPyConnection) -> None:
+    """Write into the ledger how many new events and set-aside lines each dump of the batch had."""
+    for column, table in (("events", "batch"), ("rejected", "rejects")):
+        connection.execute(
+            f"update files set {column} = told.lines from "
+            f"(select file_no, count(*) as lines from {table} group by file_no) as told "
+            "where files.file_no = told.file_no"
+        )
+
+
+def move_clocks(
+    connection: duckdb.DuckDBPyConnection, file_nos: Sequence[int], as_of_us: int
+) -> None:
+    """Let known dumps and their sources reach a later moment.
+
+    A scheduler's dump was taken at the moment it reaches to: that decides between tellings.
+    """
+    chosen = {"as_of_us": as_of_us, "file_nos": list(file_nos)}
+    connection.execute(
+        "update sources set clock_us = greatest(clock_us, $as_of_us) where source_no in "
+        "(select source_no from files where list_contains($file_nos, file_no))",
+        chosen,
+    )
+    connection.execute(
+        "update files set clock_us = greatest(clock_us, $as_of_us) "
+        "where list_contains($file_nos, file_no)",
+        chosen,
+    )
+
+
+def _source(connection: duckdb.DuckDBPyConnection, format: Format, cluster: str | None) -> int:
+    source = format.name if cluster is None else f"{format.name}@{cluster}"
+    row = connection.execute("select source_no from sources where source = ?", [source]).fetchone()
+    if row is not None:
+        return int(row[0])
+    present = connection.execute("select count(*) from sources").fetchone()
+    source_no = (int(present[0]) if present else 0) + 1
+    says = format.says
+    connection.execute(
+        "insert into sources values (?, ?, ?, ?, null, ?, ?, ?)",
+        [source_no, source, format.name, cluster, says.training, says.saves, says.resumes],
+    )
+    return source_no

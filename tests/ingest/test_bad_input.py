@@ -1,0 +1,447 @@
+"""What cannot be an event is set aside with its line, number and reason; what is good loads."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from tests.ingest.warehouses import STARTED_AT, alive, kept, life
+from tests.queries.engine import ingest, rows, table, write_dump
+
+MEGABYTE = 1024 * 1024
+LONG = 9_223_372_036_854_775_807
+SPAN = {"event": "phase_start", "phase": "training"}
+BLANK = (b"", b"   ", b"\t", b"\r", b"\x0b", b"\x0c")
+
+
+def line(**fields: object) -> bytes:
+    return json.dumps(alive("x") | fields).encode()
+
+
+def raw(rest: bytes) -> bytes:
+    return b'{"ts":1772323200,"event":"alive",' + rest
+
+
+# what -> the line, the reason why it is set aside, a word of the detail
+BAD: dict[str, tuple[bytes, str, str]] = {
+    "a broken line": (b'{"ts": 17', "not_json", "Expecting"),
+    "a half-written line": (line()[:-4], "not_json", "Unterminated"),
+    "no JSON at all": (b"Traceback (most recent call last):", "not_json", "Expecting value"),
+    "Python's quotes": (b"{'ts': 1}", "not_json", "double quotes"),
+    "two objects": (line() + line(), "not_json", "Extra data"),
+    "two objects with a space": (line() + b" " + line(), "not_json", "Extra data"),
+    "words after the object": (line() + b" ok", "not_json", "Extra data"),
+    "a comma after the object": (line() + b",", "not_json", "Extra data"),
+    "an array": (b"[1, 2]", "not_json", "no JSON object"),
+    "an array of events": (b"[" + line() + b"]", "not_json", "no JSON object"),
+    "a string": (b'"x"', "not_json", "no JSON object"),
+    "null": (b"null", "not_json", "no JSON object"),
+    "a byte order mark in the middle": (b"\xef\xbb\xbf" + line(), "not_json", "byte order mark"),
+    "half of a character": (raw(b'"job_id":"\\ud800"}'), "not_json", "half a character"),
+    "a raw control character": (raw(b'"job_id":"\x01"}'), "not_json", "control character"),
+    "zero bytes": (b"\0\0\0", "not_json", "Expecting value"),
+    "binary": (bytes(range(14, 256)), "not_utf8", "no UTF-8"),
+    "a byte that is no UTF-8": (raw(b'"job_id":"\xff"}'), "not_utf8", "byte 43"),
+    "an overlong sequence": (raw(b'"job_id":"\xc0\xaf"}'), "not_utf8", "no UTF-8"),
+    "UTF-16": (line().decode().encode("utf-16-le"), "not_json", "Expecting"),
+    "no time": (b'{"event":"alive","job_id":"x"}', "missing_field", "ts is missing"),
+    "a null time": (line(ts=None), "missing_field", "ts is missing"),
+    "no event": (b'{"ts":1,"job_id":"x"}', "missing_field", "event is missing"),
+    "no job": (line(job_id=None), "missing_field", "job_id is missing"),
+    "a phase without its name": (line(event="phase_end"), "missing_field", "phase is missing"),
+    "keys in capitals": (b'{"TS":1,"EVENT":"alive"}', "missing_field", "event is missing"),
+    "an unknown event": (line(event="started"), "unknown_event", '"started" is not known'),
+    "an event in capitals": (line(event="ALIVE"), "unknown_event", '"ALIVE" is not known'),
+    "an unknown phase": (line(phase="warmup"), "unknown_phase", '"warmup" is not known'),
+    "no time zone": (line(ts="2026-03-01T00:00:00"), "no_time_zone", "no offset from UTC"),
+    "a date": (line(ts="2026-03-01"), "no_time_zone", "no offset from UTC"),
+    "a date with an offset": (line(ts="2026-03-01Z"), "bad_timestamp", "is no time such as"),
+    "a basic ISO time": (line(ts="20260301T000000Z"), "bad_timestamp", "is no time such as"),
+    "the 30th of February": (line(ts="2026-02-30T00:00:00Z"), "bad_timestamp", "is no time"),
+    "an empty time": (line(ts=""), "bad_timestamp", "is no time"),
+    "a true time": (line(ts=True), "bad_timestamp", "is no time"),
+    "a time in a list": (line(ts=[1]), "bad_timestamp", "is no time"),
+    "the year 0001": (line(ts="0001-01-01T00:00:00Z"), "bad_timestamp", "before the year 2000"),
+    "the year 1970": (line(ts=12), "bad_timestamp", "before the year 2000"),
+    "a negative time": (line(ts=-1), "bad_timestamp", "before the year 2000"),
+    "the year 2099": (line(ts="2099-01-01T00:00:00Z"), "future_time", "over 24 h ahead"),
+    "the year 9999": (line(ts="9999-12-31T23:59:59Z"), "future_time", "over 24 h ahead"),
+    "milliseconds": (line(ts=1_772_323_200_000), "future_time", "over 24 h ahead"),
+    "an endless number": (line(ts=10**60), "future_time", "over 24 h ahead"),
+    "a span to the year 2099": (
+        line(**SPAN, end_ts="2099-01-01T00:00:00Z"),
+        "future_time",
+        "end_ts",
+    ),
+    "a span to the year 0001": (
+        line(**SPAN, end_ts="0001-01-01T00:00:00Z"),
+        "bad_timestamp",
+        "end_ts",
+    ),
+    "a span to no time zone": (line(**SPAN, end_ts="2026-03-01"), "no_time_zone", "end_ts"),
+    "a time that is no number": (raw(b'"job_id":"x","end_ts":NaN}'), "not_json", "NaN"),
+    "a time of 1e400": (raw(b'"job_id":"x","end_ts":1e400}'), "bad_timestamp", "Infinity"),
+    "a step of 1e400": (raw(b'"job_id":"x","step":1e400}'), "bad_value", "step Infinity"),
+    "a step that is no number": (raw(b'"job_id":"x","step":-Infinity}'), "not_json", "Infinity"),
+    "a half step": (line(step=1.5), "bad_value", "step 1.5 is no whole number"),
+    "a step in words": (line(step="ten"), "bad_value", 'step "ten"'),
+    "a true rank": (line(rank=True), "bad_value", "rank true"),
+    "rank -1": (line(rank=-1), "bad_value", "of at least 0"),
+    "attempt 0": (line(attempt=0), "bad_value", "of at least 1"),
+    "a step past 64 bits": (line(step=LONG + 1), "bad_value", "no whole number"),
+    "-8 GPUs": (line(gpus=-8), "bad_value", "gpus -8"),
+    "an unknown outcome": (line(outcome="lost"), "bad_value", '"lost" is none of completed'),
+    "an unknown mode": (line(mode="SYNC"), "bad_value", "none of sync, async"),
+    "an ok that is neither": (line(ok=1), "bad_value", "none of true, false"),
+    "an empty job": (line(job_id=""), "bad_value", "job_id is empty"),
+    "a long job": (line(job_id="j" * 257), "bad_value", "longer than 256"),
+    "a long message": (line(message="m" * 65_537), "bad_value", "longer than 65,536"),
+}
+GOOD: dict[str, bytes] = {
+    "spaces around": b"  " + line(job_id="spaces around") + b" ",
+    "a carriage return": line(job_id="a carriage return") + b"\r",
+    "7": line(job_id=7),
+    '{"a":1}': line(job_id={"a": 1}),
+    "quotes ' \" ` $1 ? {} ; drop table events; --": line(
+        job_id="quotes ' \" ` $1 ? {} ; drop table events; --"
+    ),
+    "../../slashes\\": line(job_id="../../slashes\\"),
+    "new\nline": line(job_id="new\nline"),
+    "<script>alert(1)</script>": line(job_id="<script>alert(1)</script>"),
+    "\u202e\x1b[31m": line(job_id="\u202e\x1b[31m"),
+    "j" * 256: line(job_id="j" * 256),
+    "a long message": line(job_id="a long message", message="ä" * 65_536),
+    "an hour ahead": line(job_id="an hour ahead", ts="2026-03-01T01:00:00+01:00"),
+    "nanoseconds": line(job_id="nanoseconds", ts="2026-03-01T00:00:00.000000999Z"),
+    "a number as text": line(job_id="a number as text", ts="1772323200", step="5"),
+    "the largest step": line(job_id="the largest step", step=LONG),
+}
+# only with fields of their own, which are read in another way
+GOOD_BESIDE: dict[str, bytes] = {
+    "a loss of NaN": raw(b'"job_id":"a loss of NaN","loss":NaN}'),
+    "a loss of 1e400": raw(b'"job_id":"a loss of 1e400","loss":1e400}'),
+    "a deep value": raw(b'"job_id":"a deep value","x":' + b"[" * 900 + b"]" * 900 + b"}"),
+    "own fields": line(job_id="own fields", region="north"),
+}
+
+
+def numbered(good: dict[str, bytes]) -> tuple[bytes, dict[str, int]]:
+    """A dump of all lines with blank ones between, and on which physical line each bad one is."""
+    text: list[bytes] = [line(job_id="first")]
+    places = {}
+    for number, (name, (bad, _, _)) in enumerate(BAD.items()):
+        text += [BLANK[number % len(BLANK)]] * (number % 3)
+        text.append(bad)
+        places[name] = len(text)
+    return b"\n".join([*text, *good.values()]), places
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that was given every bad line in four dumps, packed and read in two ways."""
+    folder = tmp_path_factory.mktemp("hostile")
+    dumps = folder / "dumps"
+    dumps.mkdir()
+    known, _ = numbered(GOOD)
+    beside, _ = numbered(GOOD | GOOD_BESIDE)
+    (dumps / "known.jsonl").write_bytes(known)
+    (dumps / "known.gz").write_bytes(gzip.compress(known))
+    (dumps / "beside.jsonl").write_bytes(beside + b"\n")
+    (dumps / "beside.zst").write_bytes(zstandard.compress(beside.replace(b"\n", b"\r\n")))
+
+    assert 0 == ingest(folder / "warehouse", dumps)
+
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_line_is_set_aside_with_its_number_and_reason(hostile: Path, name: str) -> None:
+    text, reason, detail = BAD[name]
+    place = numbered(GOOD)[1][name]
+    found = table(
+        hostile,
+        "select reason, detail, line from rejected_lines where line_number = ? order by file",
+        [place],
+    )
+    shown = text.decode("utf-8", "replace")[:2_000]
+
+    assert [reason] * 4 == [row["reason"] for row in found]
+    assert [True] * 4 == [detail in row["detail"] for row in found], found
+    assert [shown] * 4 == [row["line"].rstrip("\r") for row in found]
+
+
+def test_nothing_but_the_bad_lines_is_set_aside(hostile: Path) -> None:
+    per_file = rows(
+        hostile, "select regexp_extract(file, '[^/]*$'), rejected from ingested_files order by 1"
+    )
+
+    assert [
+        (name, len(BAD)) for name in ("beside.jsonl", "beside.zst", "known.gz", "known.jsonl")
+    ] == per_file
+
+
+@pytest.mark.parametrize("job", [*GOOD, *GOOD_BESIDE])
+def test_a_strange_but_good_line_loads(hostile: Path, job: str) -> None:
+    assert [(1, "running")] == rows(
+        hostile, "select attempt, outcome from attempts where job_id = ?", [job]
+    )
+
+
+def test_a_clock_in_the_future_does_not_end_the_running_jobs(tmp_path: Path) -> None:
+    told = [
+        alive("running"),
+        alive("clock", ts="2099-01-01T00:00:00Z"),
+        alive("clock", ts="9999-12-31T23:59:59Z"),
+    ]
+    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
+
+    assert [("running", "running")] == rows(tmp_path, "select job_id, outcome from attempts")
+
+
+def test_a_span_of_negative_length_is_an_anomaly(tmp_path: Path) -> None:
+    span = alive("a", 60) | SPAN | {"end_ts": STARTED_AT}
+    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*life("a"), span]))
+
+    assert [("a", 1, "negative_span")] == rows(
+        tmp_path, "select job_id, attempt, kind from anomalies"
+    )
+    assert [(600.0,)] == rows(tmp_path, "select effective_seconds from attempts")
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        {"gpus": LONG},
+        {"gpus": 2**40},
+        {"step": LONG},
+        {"attempt": LONG},
+        {"rank": LONG},
+        {"exit_code": -LONG - 1},
+    ],
+    ids=str,
+)
+def test_an_absurd_number_does_not_stop_the_others(
+    tmp_path: Path, poison: dict[str, object]
+) -> None:
+    worse = [event | poison for event in life("worse")]
+    worse[-1]["outcome"] = "failed"
+    dump = write_dump(tmp_path / "dump.jsonl", [*life("good"), *worse])
+
+    assert 0 == ingest(tmp_path, dump)
+    assert [(600.0,)] == rows(
+        tmp_path, "select effective_seconds from attempts where job_id = 'good'"
+    )
+
+
+def test_recompiles_past_any_count_do_not_make_the_warehouse_unpublishable(tmp_path: Path) -> None:
+    compiled = {"event": "phase_start", "phase": "pt2_compile", "end_ts": STARTED_AT + 9}
+    told = [alive(job, recompiles=LONG) | compiled for job in "ab"]
+    first = ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*told, *life("a"), *life("b")]))
+    second = ingest(tmp_path, write_dump(tmp_path / "more.jsonl", life("c")))
+
+    assert [0, 0] == [first, second]
+
+
+def test_a_node_whose_clock_began_in_2000_does_not_stop_the_others(tmp_path: Path) -> None:
+    told = [event | {"gpus": 24_000} for event in life("big")]
+    told[0]["ts"] = told[1]["ts"] = "2000-01-01T00:00:07Z"
+    told[-1]["outcome"] = "failed"
+
+    assert 0 == ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*told, *life("good")]))
+
+
+def test_an_empty_event_id_is_no_identity(tmp_path: Path) -> None:
+    told = [event | {"event_id": ""} for event in life("a")]
+    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
+
+    assert [("completed", 600.0)] == rows(tmp_path, "select outcome, wall_seconds from attempts")
+
+
+# Whole files
+
+
+def lines(job: str, count: int, **more: object) -> bytes:
+    return b"".join(
+        json.dumps(alive(job, second, **more)).encode() + b"\n" for second in range(count)
+    )
+
+
+def damaged(data: bytes, place: float) -> bytes:
+    at = int(len(data) * place)
+    return data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :]
+
+
+MANY = 60_000
+WHOLE: dict[str, Callable[[], bytes]] = {
+    "mark.jsonl": lambda: b"\xef\xbb\xbf" + lines("mark", 3),
+    "mark-own.jsonl": lambda: b"\xef\xbb\xbf" + lines("mark-own", 3, own=1),
+    "mark.gz": lambda: gzip.compress(b"\xef\xbb\xbf" + lines("mark.gz", 3)),
+    "members.gz": lambda: gzip.compress(lines("members", 2)) + gzip.compress(lines("members2", 1)),
+    "frames.zst": lambda: (
+        zstandard.compress(lines("frames", 2)) + zstandard.compress(lines("frames2", 1))
+    ),
+    "zeros.gz": lambda: gzip.compress(lines("zeros", 3)) + b"\0" * 512,
+    "named.gz": lambda: lines("named", 3),
+    "crlf.jsonl": lambda: lines("crlf", 3).replace(b"\n", b"\r\n"),
+    "unended.jsonl": lambda: lines("unended", 3)[:-1],
+    "long-first.jsonl": lambda: lines("long-first", 3, message="ä" * 60_000),
+}
+BROKEN: dict[str, tuple[Callable[[], bytes], int]] = {
+    # how many events at least are there before the break
+    "half.gz": (lambda: (data := gzip.compress(lines("half.gz", MANY)))[: len(data) // 2], 29_900),
+    "end.gz": (lambda: gzip.compress(lines("end.gz", MANY))[:-8], MANY),
+    "small.gz": (lambda: (data := gzip.compress(lines("small", 99)))[: len(data) // 2], 20),
+    "tail.gz": (lambda: gzip.compress(lines("tail.gz", 3)) + b"not packed", 3),
+    "half.zst": (
+        lambda: (data := zstandard.compress(lines("half.zst", MANY)))[: len(data) // 2],
+        20_000,
+    ),
+    "damaged.zst": (lambda: damaged(zstandard.compress(lines("damaged", MANY)), 0.6), 20_000),
+    "tail.zst": (lambda: zstandard.compress(lines("tail.zst", 3)) + b"not packed", 3),
+}
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that was given whole and broken files, all in one go."""
+    folder = tmp_path_factory.mktemp("packed")
+    dumps = folder / "dumps"
+    dumps.mkdir()
+    for name, make in WHOLE.items():
+        (dumps / name).write_bytes(make())
+    for name, (make, _) in BROKEN.items():
+        (dumps / name).write_bytes(make())
+
+    assert 0 == ingest(folder / "warehouse", dumps)
+
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_file_loads_wholly(packed: Path, name: str) -> None:
+    assert [(3, 0)] == rows(
+        packed, "select events, rejected from ingested_files where suffix(file, ?)", ["/" + name]
+    )
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_stream_loads_up_to_its_break_which_is_told(packed: Path, name: str) -> None:
+    [(events,)] = rows(
+        packed, "select events from ingested_files where suffix(file, ?)", ["/" + name]
+    )
+    told = rows(
+        packed,
+        "select reason, line_number > ?, contains(detail, 'stream breaks off') "
+        "from rejected_lines where suffix(file, ?) order by line_number desc limit 1",
+        [events, "/" + name],
+    )
+
+    assert BROKEN[name][1] <= events
+    assert [("not_json", True, True)] == told
+
+
+LENGTHS = (20, 40)
+KINDS: dict[str, Callable[[int], bytes]] = {
+    "message": lambda size: line(message="x" * size),
+    "own field": lambda size: line(own="x" * size),
+    "garbage": lambda size: b"x" * size,
+    "spaces": lambda size: b'{"ts":1' + b" " * size,
+}
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that was given lines of 20 and 40 MB of each kind, between good ones."""
+    folder = tmp_path_factory.mktemp("long")
+    dumps = folder / "dumps"
+    dumps.mkdir()
+    for kind, make in KINDS.items():
+        for length in LENGTHS:
+            job = f"{kind} {length}"
+            parts = [lines(job, 2), make(length * MEGABYTE) + b"\n", lines(job, 4)]
+            (dumps / f"{job}.jsonl").write_bytes(b"".join(parts))
+    (dumps / "first.gz").write_bytes(
+        gzip.compress(b"x" * 20 * MEGABYTE + b"\n" + lines("first", 4), 1)
+    )
+
+    assert 0 == ingest(folder / "warehouse", dumps)
+
+    return folder / "warehouse"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_line_that_is_too_long_is_set_aside_alone(long: Path, kind: str, length: int) -> None:
+    name = f"/{kind} {length}.jsonl"
+
+    assert [(4,)] == rows(long, "select events from ingested_files where suffix(file, ?)", [name])
+    assert [(3, "line_too_long", "longer than 16,777,216 bytes", 2_000)] == rows(
+        long,
+        "select line_number, reason, detail, length(line) from rejected_lines "
+        "where suffix(file, ?)",
+        [name],
+    )
+
+
+@pytest.mark.slow
+def test_a_dump_may_begin_with_a_line_that_is_too_long(long: Path) -> None:
+    assert [(4, 1)] == rows(
+        long, "select events, rejected from ingested_files where suffix(file, '/first.gz')"
+    )
+
+
+@pytest.mark.slow
+def test_bad_lines_keep_their_numbers_over_many_blocks(tmp_path: Path) -> None:
+    good = json.dumps(alive("a", message="m" * 900)).encode() + b"\n"
+    text, places = bytearray(), []
+    count = 0
+    while len(text) < 150 * MEGABYTE:
+        text += good * 1_999 + b"\n\r\n" + b"broken\n"
+        count += 2_002
+        places.append(count)
+    (tmp_path / "dump.jsonl").write_bytes(text)
+    ingest(tmp_path / "warehouse", tmp_path / "dump.jsonl")
+
+    assert places == [
+        number
+        for (number,) in rows(tmp_path / "warehouse", "select line_number from rejected_lines")
+    ]
+
+
+# Fields of their own
+
+
+def test_fields_of_their_own_are_kept_wherever_they_first_appear(tmp_path: Path) -> None:
+    plain = lines("a", 30_000)
+    late = json.dumps(alive("late", own={"deep": [1, {"er": None}]}, loss=0.5)).encode() + b"\n"
+    (tmp_path / "late.jsonl").write_bytes(plain + late)
+    (tmp_path / "late.gz").write_bytes(gzip.compress(plain + late.replace(b'"late"', b'"late.gz"')))
+    (tmp_path / "apart.jsonl").write_bytes(
+        b'{"ts" : 1772323200,"event":"alive","job_id":"apart","own":1}\n'
+    )
+    for name in ("late.jsonl", "late.gz", "apart.jsonl"):
+        ingest(tmp_path / "warehouse", tmp_path / name)
+    kept_attrs = dict(
+        kept(
+            tmp_path / "warehouse",
+            "select job_key, attrs from events inner join job_keys using (job_no) "
+            "where attrs is not null",
+        )
+    )
+    own = {"own": {"deep": [1, {"er": None}]}, "loss": 0.5}
+
+    assert {"late": own, "late.gz": own, "apart": {"own": 1}} == {
+        job: json.loads(attrs) for job, attrs in kept_attrs.items()
+    }
+
+
+def test_a_value_that_is_no_text_is_kept_as_its_json_in_a_text_field(tmp_path: Path) -> None:
+    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*life("a", team={"a": [1, None]})]))
+
+    assert [('{"a":[1,null]}',)] == rows(tmp_path, "select team from attempts")

@@ -1,0 +1,948 @@
+"""Slurm dumps through `ett-ingest` to the published views, held against the accounting database."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.queries.engine import areas, ingest, rows, table, write_dump
+
+DUMPS = Path(__file__).resolve().parents[2] / "sample_data" / "dumps" / "slurm"
+QUIET = DUMPS / "snap2_quiet"
+RUNNING = DUMPS / "snap1_running" / "sacct_D_P_admin.txt"
+ADMIN = QUIET / "sacct_D_P_admin.txt"
+EPOCH = QUIET / "sacct_D_X_P_epoch.txt"
+LOS_ANGELES = QUIET / "sacct_D_X_P_TZ_LosAngeles.txt"
+
+ZONE_OF_LOS_ANGELES = ("--timezone", "America/Los_Angeles")
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "sacct_D_P_admin.txt": (),
+    "sacct_D_P_ALL.txt.gz": (),
+    "sacct_D_X_P_epoch.txt": (),
+    "sacct_D_X_P_TZ_LosAngeles.txt": ZONE_OF_LOS_ANGELES,
+    "sacct_D_us_X.txt": (),
+    # no column names the cluster, the raw id or the GPUs
+    "sacct_D_p_trailing_pipe.txt": ("--cluster", "fleet"),
+    "sacct_D_columns_truncated.txt": ("--cluster", "fleet"),
+}
+NARROW = ("sacct_D_p_trailing_pipe.txt", "sacct_D_columns_truncated.txt")
+WIDE = tuple(dialect for dialect in ARGUMENTS if dialect not in NARROW)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one job adds to the answer of the accounting database, and why that is right."""
+
+    job: str
+    account: str
+    reason: str
+    attempts: int = 0
+    seconds: int = 0
+    gpu_seconds: int = 0
+
+
+MERGED = (
+    Difference(
+        "1018",
+        "vision",
+        "its RESIZING row and the row that follows start together: one attempt of 14 s and 8 GPUs; "
+        "the database adds 6 s of 16 GPUs to it",
+        attempts=-1,
+        seconds=-6,
+        gpu_seconds=-96,
+    ),
+    Difference(
+        "1128",
+        "nlp",
+        "the prolog of its first row failed, so Start is End: it never ran",
+        attempts=-1,
+    ),
+)
+OUTSIDE_ROLLUPS = (
+    Difference(
+        "1099",
+        "nlp",
+        "it holds no GPU, so it is outside every rollup",
+        attempts=-1,
+        seconds=-5,
+    ),
+)
+NEVER_RAN = ("fleet:1001", "fleet:1006")  # cancelled while it waited; its deadline struck before
+LAST_ROW_NEVER_RAN = ("fleet:1016", "fleet:1023")
+
+Load = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def dialects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A warehouse for each dialect of one history."""
+    folder = tmp_path_factory.mktemp("dialects")
+    for dialect, arguments in ARGUMENTS.items():
+        assert 0 == ingest(folder / dialect, QUIET / dialect, *arguments)
+    return {dialect: folder / dialect for dialect in ARGUMENTS}
+
+
+@pytest.fixture(scope="module")
+def quiet(dialects: dict[str, Path]) -> Path:
+    """The warehouse of the usual dialect."""
+    return dialects["sacct_D_P_admin.txt"]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Ingest tables, one command after another, into one warehouse."""
+
+    def load(*tables: Sequence[str], arguments: Sequence[str] = ()) -> Path:
+        for number, told in enumerate(tables):
+            dump = tmp_path / f"sacct-{number}.txt"
+            dump.write_text("\n".join(told) + "\n", encoding="utf-8")
+
+            assert 0 == ingest(tmp_path / "warehouse", dump, *arguments)
+        return tmp_path / "warehouse"
+
+    return load
+
+
+REQUEUES = ("REQUEUED", "PREEMPTED", "NODE_FAIL")
+FINAL = ("COMPLETED", "FAILED", "CANCELLED by 7", "TIMEOUT", "OUT_OF_MEMORY", "BOOT_FAIL")
+CANCELLED = ("CANCELLED by 2003", "CANCELLED by 0", "CANCELLED", "CANCELLED+")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of rows that the real history does not have, one dump."""
+    folder = tmp_path_factory.mktemp("made")
+    told = [
+        row(50, "RUNNING", 0, 10, None, elapsed=500),
+        row(51, "PENDING", 0, None, None),
+        row(52, "CANCELLED by 7", 0, None, 90, Start="None"),
+        row(70, "COMPLETED", 100, 90, 200),
+        row(71, "COMPLETED", 100, 110, 200, Eligible=stamp(150)),
+        row(72, "PREEMPTED", 0, 10, 100),
+        row(72, "COMPLETED", 101, 99, 200),
+        *(row(job, state, 0, 10, 20) for job, state in enumerate(CANCELLED, 80)),
+    ]
+    for job, state in [*enumerate(REQUEUES, 100), *enumerate(FINAL, 110)]:
+        told += [row(job, state, 0, 1, 60), row(job, "COMPLETED", 61, 180, 240)]
+    dump = folder / "sacct.txt"
+    dump.write_text("\n".join(sacct(*told)) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(folder / "warehouse", dump)
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module", params=[(0, 1), (1, 0)], ids=["in order", "late"])
+def retold(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of a dump and a later one, ingested one by one in both orders."""
+    folder = tmp_path_factory.mktemp("retold")
+    dumps = (
+        sacct(
+            row(40, "PREEMPTED", 0, 1, 60),
+            row(40, "COMPLETED", 61, 180, 240),
+            row(60, "RUNNING", 0, 10, None, elapsed=600),
+            row(62, "RUNNING", 0, 10, None, elapsed=600),
+            row(63, "PENDING", 0, None, None),
+            row(65, "FAILED", 0, 10, 300),
+        ),
+        sacct(
+            row(40, "PREEMPTED", 9000, 9001, 9060),
+            row(40, "FAILED", 9061, 9180, 9240),
+            # after a cold start of the controller
+            row(60, "CANCELLED", 0, 10, 400),
+            row(62, "RUNNING", 0, 10, None, elapsed=900),
+            row(63, "COMPLETED", 0, 100, 200),
+            row(65, "RUNNING", 0, 10, None, elapsed=900),
+        ),
+    )
+    for number in request.param:
+        dump = folder / f"sacct-{number}.txt"
+        dump.write_text("\n".join(dumps[number]) + "\n", encoding="utf-8")
+
+        assert 0 == ingest(folder / "warehouse", dump)
+    return folder / "warehouse"
+
+
+# Every dialect against the accounting database
+
+
+@pytest.mark.parametrize("dialect", ARGUMENTS)
+def test_started_preempted_and_elapsed_are_those_of_the_accounting_database(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    told = table(
+        dialects[dialect],
+        "select team, count(*) as attempts, count(*) filter (where outcome = 'preempted') "
+        "as preempted, sum(wall_seconds) as seconds from attempts group by team",
+    )
+
+    assert {
+        account: {
+            "attempts": golden["started_rows"] + added(MERGED, account, "attempts"),
+            "preempted": golden["preempted_rows"],
+            "seconds": golden["elapsed_s_sum"] + added(MERGED, account, "seconds"),
+        }
+        for account, golden in accounts().items()
+    } == {row.pop("team"): row for row in told}
+
+
+@pytest.mark.parametrize("dialect", WIDE)
+def test_gpu_seconds_are_those_of_the_accounting_database(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    told = rows(
+        dialects[dialect], "select team, sum(wall_seconds * gpus) from attempts group by team"
+    )
+
+    assert {
+        account: golden["gpu_seconds"] + added(MERGED, account, "gpu_seconds")
+        for account, golden in accounts().items()
+    } == dict(told)
+
+
+@pytest.mark.parametrize("dialect", NARROW)
+def test_dialects_without_gpus_count_in_seconds_only(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    told = rows(
+        dialects[dialect],
+        "select team, wall_seconds, gpu_seconds from team_day where workload = 'all' "
+        "and team <> 'fleet'",
+    )
+
+    assert {
+        (account, golden["elapsed_s_sum"] + added(MERGED, account, "seconds"))
+        for account, golden in accounts().items()
+    } == {(team, seconds) for team, seconds, _ in told}
+    assert {None} == {gpu_seconds or None for _, _, gpu_seconds in told}
+
+
+@pytest.mark.parametrize("dialect", WIDE)
+def test_the_day_of_a_team_is_the_database_without_the_job_that_has_no_gpu(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    told = table(
+        dialects[dialect],
+        "select team, attempts_ended as attempts, preempted, wall_seconds as seconds, gpu_seconds "
+        "from team_day where workload = 'all' and team <> 'fleet'",
+    )
+    differences = MERGED + OUTSIDE_ROLLUPS
+
+    assert {
+        account: {
+            "attempts": golden["started_rows"] + added(differences, account, "attempts"),
+            "preempted": golden["preempted_rows"],
+            "seconds": golden["elapsed_s_sum"] + added(differences, account, "seconds"),
+            "gpu_seconds": golden["gpu_seconds"] + added(differences, account, "gpu_seconds"),
+        }
+        for account, golden in accounts().items()
+    } == {row.pop("team"): row for row in told}
+
+
+@pytest.mark.parametrize("dialect", ARGUMENTS)
+def test_every_state_is_an_outcome(dialect: str, dialects: dict[str, Path]) -> None:
+    states = visible()["by_state"]
+    told = rows(dialects[dialect], "select outcome, count(*) from attempts group by outcome")
+
+    assert {
+        "completed": states["COMPLETED"],
+        "preempted": states["PREEMPTED"],
+        "timeout": states["TIMEOUT"],  # the DEADLINE of 1006 struck before it ran
+        "cancelled": states["CANCELLED"] - 3,  # 1016 and 1023 in their last row, and 1001
+        "failed": states["FAILED"]
+        + states["NODE_FAIL"]
+        + states["OUT_OF_MEMORY"]
+        + states["REQUEUED"]
+        - 1,  # the first row of 1128
+    } == dict(told)
+
+
+@pytest.mark.parametrize("dialect", ARGUMENTS)
+def test_no_line_of_any_dialect_is_set_aside_and_nothing_is_contradicted(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    assert [(0, 0)] == rows(
+        dialects[dialect],
+        "select (select count(*) from rejected_lines), (select count(*) from anomalies)",
+    )
+
+
+@pytest.mark.parametrize("dialect", WIDE)
+def test_dialects_of_one_history_give_the_same_attempts(
+    dialect: str, dialects: dict[str, Path], quiet: Path
+) -> None:
+    # job 1007: without steps the database's own row says that it was out of memory;
+    # job 1091: a pipe in its texts leaves open where they end
+    columns = "* exclude (message, job_name, failure_domain, failure_category, attribution)"
+
+    assert attempts(quiet, columns) == attempts(dialects[dialect], columns)
+
+
+@pytest.mark.parametrize("dialect", NARROW)
+def test_narrow_dialects_give_the_same_times_and_ends(
+    dialect: str, dialects: dict[str, Path], quiet: Path
+) -> None:
+    select = (
+        "select attempt, team, started_at, ended_at, outcome, wall_seconds, suspended_seconds "
+        "from attempts order by all"
+    )
+
+    assert rows(quiet, select) == rows(dialects[dialect], select)
+
+
+# Traps of sacct, by their numbers
+
+
+def test_1_a_requeued_job_is_one_job_whose_attempts_are_numbered_from_1(quiet: Path) -> None:
+    told = numbers_of(quiet)
+    of_one_attempt = {"1018", "1023", "1128"}  # of their two rows one resizes or never ran
+
+    assert {job: list(range(1, len(numbers) + 1)) for job, numbers in told.items()} == told
+    assert visible()["jobs_with_more_than_one_row"] - len(of_one_attempt) == len(
+        [job for job, numbers in told.items() if len(numbers) > 1]
+    )
+    assert visible()["distinct_jobs"] - len(NEVER_RAN) == len(told)
+
+
+def test_1_three_preemptions_and_a_completion_are_four_attempts(quiet: Path) -> None:
+    assert [
+        (1, "preempted", 4),
+        (2, "preempted", 9),
+        (3, "preempted", 9),
+        (4, "completed", 40),
+    ] == rows(
+        quiet,
+        "select attempt, outcome, wall_seconds from attempts "
+        "where job_id = 'fleet:1130' order by 1",
+    )
+
+
+def test_1_without_duplicates_only_the_last_attempt_of_each_job_shows(
+    quiet: Path, tmp_path: Path
+) -> None:
+    # what `sacct` without -D prints: the newest row of each job
+    newest = {cells["JobIDRaw"]: list(cells.values()) for cells in job_rows()}
+    header = list(next(iter(job_rows())))
+    dump = tmp_path / "nodup.txt"
+    lines = ["\x1f".join(cells) for cells in (header, *newest.values())]
+    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+    assert last_ends(quiet) == [(job, how) for job, _, how in ends(tmp_path / "warehouse")]
+    assert {1} == {number for _, number, _ in ends(tmp_path / "warehouse")}
+
+
+@pytest.mark.real
+def test_1_the_dump_without_duplicates_gives_the_last_attempts(
+    real_logs: Path, quiet: Path, tmp_path: Path
+) -> None:
+    dump = real_logs / "slurm" / "snap2_quiet" / "sacct_nodup_P_admin.txt"
+
+    assert 0 == ingest(tmp_path, dump)
+    assert last_ends(quiet) == [(job, how) for job, _, how in ends(tmp_path)]
+
+    assert 0 == ingest(tmp_path, ADMIN)
+    assert attempts(quiet) == attempts(tmp_path)
+
+
+def test_1_a_job_id_that_is_given_out_again_is_another_job(retold: Path) -> None:
+    again = f"fleet:40@{seconds_of(9000)}"
+
+    assert [
+        ("fleet:40", 1, "preempted", 1.0),
+        ("fleet:40", 2, "completed", 120.0),
+        (again, 1, "preempted", 1.0),
+        (again, 2, "failed", 120.0),
+    ] == rows(
+        retold,
+        "select job_id, attempt, outcome, queue_seconds from attempts "
+        "where job_id like 'fleet:40%' order by 1, 2",
+    )
+    assert [("fleet:40", 2), (again, 2)] == rows(
+        retold, "select job_id, attempts from jobs where job_id like 'fleet:40%' order by 1"
+    )
+
+
+def test_1_a_chain_goes_on_after_a_requeue(made: Path) -> None:
+    told = numbers_of(made)
+
+    assert {"fleet:100": [1, 2], "fleet:101": [1, 2], "fleet:102": [1, 2]} == {
+        job: told[job] for job in ("fleet:100", "fleet:101", "fleet:102")
+    }
+
+
+def test_1_a_chain_ends_with_any_other_end(made: Path) -> None:
+    told = numbers_of(made)
+    jobs = [f"fleet:{number}" for number in range(110, 110 + len(FINAL))]
+
+    assert {job: [1] for job in jobs} == {job: told[job] for job in jobs}
+    assert {f"{job}@{seconds_of(61)}" for job in jobs} == {
+        job for job in told if job.endswith(f"@{seconds_of(61)}")
+    }
+
+
+def test_2_requeued_says_no_cause_unless_its_exit_code_does(quiet: Path) -> None:
+    assert [
+        ("fleet:1011", "failed", 42, "unknown", "unclassified"),
+        ("fleet:1024", "failed", 0, "scheduler", "requeued"),
+        ("fleet:1090", "failed", 1, "unknown", "unclassified"),
+    ] == rows(
+        quiet,
+        "select job_id, outcome, exit_code, failure_domain, failure_category from attempts "
+        "where attempt = 1 and job_id in ('fleet:1011', 'fleet:1024', 'fleet:1090') order by 1",
+    )
+
+
+def test_3_the_zone_of_the_client_is_what_the_user_says(
+    dialects: dict[str, Path], tmp_path: Path
+) -> None:
+    assert 0 == ingest(tmp_path, LOS_ANGELES)
+    right = rows(dialects["sacct_D_X_P_epoch.txt"], "select started_at from attempts order by 1")
+    wrong = rows(tmp_path, "select started_at from attempts order by 1")
+
+    assert [(at + timedelta(hours=8),) for (at,) in wrong] == right
+
+
+def test_3_unknown_is_not_yet_and_none_is_never(made: Path) -> None:
+    assert [("fleet:50", "running", 500.0, 10.0)] == rows(
+        made,
+        "select job_id, outcome, wall_seconds, queue_seconds from attempts "
+        "where job_id in ('fleet:50', 'fleet:51', 'fleet:52')",
+    )
+
+
+def test_4_the_newest_end_wins_even_where_it_moves_back(retold: Path) -> None:
+    assert [("cancelled", at(400), 390.0)] == rows(
+        retold,
+        "select outcome, ended_at, wall_seconds from attempts where job_id = 'fleet:60'",
+    )
+
+
+def test_4_a_later_dump_moves_the_end_of_a_job_that_still_runs(retold: Path) -> None:
+    assert [("running", at(910), 900.0)] == rows(
+        retold,
+        "select outcome, ended_at, wall_seconds from attempts where job_id = 'fleet:62'",
+    )
+
+
+def test_4_a_job_that_waited_has_waited_until_it_starts(retold: Path) -> None:
+    assert [(1, 100.0, 100.0)] == rows(
+        retold,
+        "select attempt, queue_seconds, wall_seconds from attempts where job_id = 'fleet:63'",
+    )
+
+
+def test_4_a_row_that_ended_does_not_run_again(retold: Path) -> None:
+    assert [("failed", at(300))] == rows(
+        retold, "select outcome, ended_at from attempts where job_id = 'fleet:65'"
+    )
+
+
+def test_5_all_waiting_is_queue_the_hold_after_a_requeue_too(quiet: Path) -> None:
+    told = rows(quiet, "select job_id, attempt, queue_seconds from attempts")
+
+    assert waits_in_rows() == {(job, number): seconds for job, number, seconds in told}
+    assert [] == rows(quiet, "from area_by_attempt where area <> 'uninstrumented'")
+
+
+def test_6_a_start_before_submission_or_eligibility_waited_for_nothing(made: Path) -> None:
+    assert [
+        ("fleet:70", 1, 0.0),
+        ("fleet:71", 1, 10.0),
+        ("fleet:72", 1, 10.0),
+        ("fleet:72", 2, 0.0),
+    ] == rows(
+        made,
+        "select job_id, attempt, queue_seconds from attempts "
+        "where job_id in ('fleet:70', 'fleet:71', 'fleet:72') order by 1, 2",
+    )
+
+
+def test_6_no_wait_of_the_real_history_is_negative(quiet: Path) -> None:
+    assert [] == rows(quiet, "select job_id from attempts where queue_seconds < 0")
+
+
+@pytest.mark.parametrize("dialect", WIDE)
+def test_7_rows_that_never_ran_are_no_attempts(dialect: str, dialects: dict[str, Path]) -> None:
+    told = numbers_of(dialects[dialect])
+
+    assert set() == told.keys() & set(NEVER_RAN)
+    # their last rows never ran, nor did the first of 1128
+    assert ([1, 2, 3], [1], [1]) == tuple(told[f"fleet:{job}"] for job in (1016, 1023, 1128))
+
+
+@pytest.mark.parametrize("dialect", ARGUMENTS)
+def test_7_a_row_that_resizes_and_the_next_are_one_attempt(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    told = table(
+        dialects[dialect],
+        "select attempt, outcome, gpus, wall_seconds, ended_at from attempts "
+        "where job_id = 'fleet:1018'",
+    )
+
+    assert [
+        {
+            "attempt": 1,
+            "outcome": "completed",
+            "gpus": None if dialect in NARROW else 8,
+            "wall_seconds": 14.0,
+            "ended_at": datetime(2026, 11, 20, 5, 19, 39),
+        }
+    ] == told
+
+
+def test_7_a_job_may_resize_twice_in_a_table_that_has_no_submission(load: Load) -> None:
+    header = "JobID|Account|State|Start|End"
+    told = [
+        f"42|vision|RESIZING|{stamp(10)}|{stamp(20)}",
+        f"42|vision|RESIZING|{stamp(10)}|{stamp(30)}",
+        f"42|vision|TIMEOUT|{stamp(10)}|{stamp(90)}",
+    ]
+
+    assert [("42", 1, "timeout", 80.0)] == rows(
+        load([header, *told]), "select job_id, attempt, outcome, wall_seconds from attempts"
+    )
+
+
+def test_8_every_spelling_of_cancelled_is_cancelled(made: Path) -> None:
+    assert [("cancelled", len(CANCELLED))] == rows(
+        made,
+        "select outcome, count(*) from attempts where job_id between 'fleet:80' and 'fleet:83' "
+        "group by outcome",
+    )
+
+
+def test_10_steps_decide_nothing_but_that_a_failed_job_was_out_of_memory(quiet: Path) -> None:
+    assert [
+        ("fleet:1007", "failed", "host", "host_oom"),
+        ("fleet:1008", "timeout", "scheduler", "time_limit"),  # its batch step is CANCELLED
+        ("fleet:1017", "failed", "host", "host_oom"),
+        ("fleet:1021", "failed", "host", "host_oom"),
+        ("fleet:1134", "preempted", "scheduler", "preempted"),  # its steps are CANCELLED and FAILED
+    ] == rows(
+        quiet,
+        "select job_id, outcome, failure_domain, failure_category from attempts where attempt = 1 "
+        "and job_id in ('fleet:1007', 'fleet:1008', 'fleet:1017', 'fleet:1021', 'fleet:1134') "
+        "order by 1",
+    )
+
+
+@pytest.mark.parametrize("dialect", WIDE)
+def test_11_delimiters_and_line_breaks_in_texts_lose_no_job(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    assert [("fleet:1091", "completed", 3.0), ("fleet:1092", "completed", 3.0)] == rows(
+        dialects[dialect],
+        "select job_id, outcome, wall_seconds from attempts "
+        "where job_id in ('fleet:1091', 'fleet:1092') order by 1",
+    )
+
+
+@pytest.mark.parametrize("dialect", ARGUMENTS)
+def test_12_suspended_seconds_leave_wall_but_not_the_end(
+    dialect: str, dialects: dict[str, Path]
+) -> None:
+    assert [(4.0, 10.0, timedelta(seconds=14))] == rows(
+        dialects[dialect],
+        "select wall_seconds, suspended_seconds, ended_at - started_at from attempts "
+        "where job_id = 'fleet:1022'",
+    )
+
+
+def test_13_a_scheduler_alone_knows_no_training(quiet: Path) -> None:
+    assert [(0,)] == rows(
+        quiet,
+        "select count(*) from attempts where is_instrumented or effective_seconds is not null "
+        "or unsaved_seconds is not null or first_batch_at is not null or tts_seconds is not null "
+        "or ttr_seconds is not null or checkpoint_saves is not null "
+        "or uninstrumented_seconds <> wall_seconds",
+    )
+    assert [(0,)] == rows(
+        quiet,
+        "select count(*) from jobs where ett_ratio is not null or effective_seconds is not null "
+        "or lost_gpu_seconds is not null",
+    )
+
+
+def test_13_the_ett_of_a_team_that_only_a_scheduler_knows_is_null_not_0(quiet: Path) -> None:
+    for told in table(quiet, "from team_day") + table(
+        quiet, "from window_of('fleet', 'all', date '2026-11-20', date '2026-11-20')"
+    ):
+        unknown = {
+            name: told[name]
+            for name in (
+                "ett_ratio",
+                "ett_gpu_ratio",
+                "idleness_ratio",
+                "failure_ratio",
+                "effective_seconds",
+                "effective_gpu_seconds",
+                "unsaved_seconds",
+                "lost_gpu_seconds",
+            )
+        }
+
+        assert dict.fromkeys(unknown) == unknown
+        assert told["wall_seconds"] == told["uninstrumented_seconds"]
+        assert 0.0 == told["instrumented_ratio"]
+
+
+def test_13_what_only_a_scheduler_knows_was_not_wasted_for_0_seconds(quiet: Path) -> None:
+    # wasted = unsaved + saves + evaluation + data_wait + hang, none of which can be known
+    assert {None} == {row["wasted_seconds"] for row in table(quiet, "from team_day")}
+
+
+def test_14_dumps_of_other_zones_tell_the_same_jobs_where_the_zone_is_said(
+    quiet: Path, tmp_path: Path
+) -> None:
+    assert 0 == ingest(tmp_path, ADMIN)
+    assert 0 == ingest(tmp_path, LOS_ANGELES, *ZONE_OF_LOS_ANGELES)
+    assert 0 == ingest(tmp_path, EPOCH)
+
+    assert attempts(quiet) == attempts(tmp_path)
+
+
+# Several dumps of one history
+
+
+def test_jobs_that_run_are_running_until_the_dump_was_taken(tmp_path: Path) -> None:
+    assert 0 == ingest(tmp_path, RUNNING)
+
+    taken = datetime(2026, 11, 20, 5, 28, 21)
+
+    assert [("fleet:1129", taken, 78.0), ("fleet:1134", taken, 54.0)] == rows(
+        tmp_path,
+        "select job_id, ended_at, wall_seconds from attempts where outcome = 'running' order by 1",
+    )
+
+
+def test_jobs_of_which_nothing_was_heard_for_long_are_lost(tmp_path: Path) -> None:
+    assert 0 == ingest(tmp_path, RUNNING)
+    assert 0 == ingest(tmp_path, RUNNING, "--as-of", "2026-11-20T11:28:20Z")
+    assert [(2,)] == rows(tmp_path, "select count(*) from attempts where outcome = 'running'")
+
+    assert 0 == ingest(tmp_path, RUNNING, "--as-of", "2026-11-20T11:28:21Z")
+    assert [
+        ("fleet:1129", 78.0, "unknown", "no_end_recorded"),
+        ("fleet:1134", 54.0, "unknown", "no_end_recorded"),
+    ] == rows(
+        tmp_path,
+        "select job_id, wall_seconds, failure_domain, failure_category from attempts "
+        "where outcome = 'lost' order by 1",
+    )
+
+
+@pytest.mark.parametrize(
+    "dumps", [(RUNNING, ADMIN), (ADMIN, RUNNING), (ADMIN, ADMIN)], ids=["then", "back", "again"]
+)
+def test_a_snapshot_and_a_later_one_are_the_later_one(
+    dumps: tuple[Path, ...], quiet: Path, tmp_path: Path
+) -> None:
+    for dump in dumps:
+        assert 0 == ingest(tmp_path, dump)
+
+    assert attempts(quiet) == attempts(tmp_path)
+    assert serving(quiet) == serving(tmp_path)
+
+
+def test_two_snapshots_in_one_command_are_the_later_one(quiet: Path, tmp_path: Path) -> None:
+    assert 0 == ingest(tmp_path, RUNNING, ADMIN)
+
+    assert attempts(quiet) == attempts(tmp_path)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["1234", "4321", "3142"])
+def test_four_windows_in_any_order_are_the_whole_history(
+    order: str, real_logs: Path, quiet: Path, tmp_path: Path
+) -> None:
+    windows = sorted((real_logs / "slurm" / "windows").glob("w_*.txt"))
+    for number in order:
+        assert 0 == ingest(tmp_path, windows[int(number) - 1])
+
+    # the windows print no step's memory and no comment, all else they do
+    assert 4 == len(windows)
+    assert attempts(quiet) == attempts(tmp_path)
+    assert serving(quiet) == serving(tmp_path)
+
+
+@pytest.mark.real
+def test_windows_beside_the_whole_history_add_nothing(
+    real_logs: Path, quiet: Path, tmp_path: Path
+) -> None:
+    assert 0 == ingest(tmp_path, real_logs / "slurm" / "windows", ADMIN)
+
+    assert attempts(quiet) == attempts(tmp_path)
+
+
+def test_windows_of_a_chain_number_its_attempts_when_its_beginning_arrives(load: Load) -> None:
+    first = sacct(row(90, "PREEMPTED", 0, 10, 60))
+    second = sacct(row(90, "PREEMPTED", 61, 180, 240))
+    third = sacct(row(90, "COMPLETED", 241, 400, 500))
+    warehouse = load(third)
+
+    assert {"fleet:90": [1]} == numbers_of(warehouse)
+
+    warehouse = load(third, first, second)
+
+    assert [
+        (1, "preempted", 10.0, 50.0),
+        (2, "preempted", 120.0, 60.0),
+        (3, "completed", 160.0, 100.0),
+    ] == rows(
+        warehouse,
+        "select attempt, outcome, queue_seconds, wall_seconds from attempts order by attempt",
+    )
+
+
+# A scheduler and a trainer that speak of one job
+
+TRAINED = (
+    {"ts": 20, "event": "phase_start", "phase": "trainer_init", "attempt": 1},
+    {"ts": 50, "event": "phase_end", "phase": "trainer_init", "attempt": 1},
+    {"ts": 50, "event": "phase_start", "phase": "training", "attempt": 1},
+    {"ts": 600, "event": "phase_start", "phase": "checkpoint_save", "step": 10, "attempt": 1},
+    {"ts": 610, "event": "phase_end", "phase": "checkpoint_save", "step": 10, "attempt": 1},
+    # what the trainer sees of a preemption: it was told to stop
+    {"ts": 990, "event": "attempt_end", "outcome": "failed", "exit_code": 143, "attempt": 1},
+    {"ts": 1130, "event": "phase_start", "phase": "trainer_init", "attempt": 2},
+    {"ts": 1160, "event": "phase_end", "phase": "trainer_init", "attempt": 2},
+    {
+        "ts": 1160,
+        "event": "phase_start",
+        "phase": "training",
+        "attempt": 2,
+        "resumed_from_step": 10,
+    },
+    {"ts": 1990, "event": "phase_end", "phase": "training", "attempt": 2},
+)
+
+
+@pytest.mark.parametrize("order", ["scheduler first", "trainer first", "together"])
+def test_a_scheduler_and_a_trainer_describe_one_job_together(
+    order: str, load: Load, tmp_path: Path
+) -> None:
+    """Slurm without a Cluster column and the trainer name the job alike: 95."""
+    sources = {"scheduler": tmp_path / "sacct.txt", "trainer": tmp_path / "events.jsonl"}
+    told = sacct(
+        row(95, "PREEMPTED", 0, 10, 1000),
+        row(95, "COMPLETED", 1001, 1120, 2000),
+        columns=[column for column in COLUMNS if column != "Cluster"],
+    )
+    sources["scheduler"].write_text("\n".join(told) + "\n", encoding="utf-8")
+    write_dump(
+        sources["trainer"],
+        [{**event, "ts": seconds_of(event["ts"]), "job_id": "95"} for event in TRAINED],
+    )
+    warehouse = tmp_path / "both"
+    commands = {
+        "scheduler first": [["scheduler"], ["trainer"]],
+        "trainer first": [["trainer"], ["scheduler"]],
+        "together": [["trainer", "scheduler"]],
+    }
+    for command in commands[order]:
+        assert 0 == ingest(warehouse, *(sources[name] for name in command))
+
+    assert [
+        (1, True, "preempted", "scheduler", "vision", 8, 10.0, 990.0, at(50)),
+        (2, True, "completed", None, "vision", 8, 120.0, 880.0, at(1160)),
+    ] == rows(
+        warehouse,
+        "select attempt, is_instrumented, outcome, failure_domain, team, gpus, queue_seconds, "
+        "wall_seconds, first_batch_at from attempts order by attempt",
+    )
+    # up to the save of step 10 it lasted; the trainer's own end, 10 s before Slurm's, ends nothing
+    assert {
+        "unaccounted": 10.0,
+        "trainer_init": 30.0,
+        "effective": 550.0,
+        "checkpoint_save": 10.0,
+        "unsaved": 390.0,
+    } == areas(warehouse, "95", 1)
+    assert {
+        "unaccounted": 20.0,
+        "trainer_init": 30.0,
+        "effective": 830.0,
+    } == areas(warehouse, "95", 2)
+    assert [("several_ends", 1)] == rows(
+        warehouse, "select kind, count(*) from anomalies where kind = 'several_ends' group by 1"
+    )
+    assert [("events",), ("slurm-sacct",)] == rows(
+        warehouse, "select source from sources order by 1"
+    )
+
+
+def test_a_job_of_a_cluster_is_not_the_job_of_that_number_elsewhere(
+    load: Load, tmp_path: Path
+) -> None:
+    warehouse = load(sacct(row(95, "COMPLETED", 0, 10, 100)))
+    native = write_dump(
+        tmp_path / "events.jsonl",
+        [{"ts": seconds_of(0), "event": "attempt_start", "job_id": "95"}],
+    )
+
+    assert 0 == ingest(warehouse, native)
+    assert {"95": [1], "fleet:95": [1]} == numbers_of(warehouse)
+
+
+# what a table is made of, and what is asked of a warehouse
+
+BEGAN = datetime(2026, 3, 2, 9, 0, 0)
+COLUMNS = (
+    "JobID", "JobIDRaw", "JobName", "User", "Account", "Partition", "QOS", "State", "ExitCode",
+    "Submit", "Eligible", "Start", "End", "ElapsedRaw", "AllocTRES", "Cluster",
+)  # fmt: skip
+Cells = dict[str, str]
+
+
+def row(
+    job: int,
+    state: str,
+    submitted: int,
+    started: int | None,
+    ended: int | None,
+    elapsed: int | None = None,
+    **cells: str,
+) -> Cells:
+    """A row of one job; times in seconds after 09:00."""
+    ran = 0 if started is None or ended is None else max(0, ended - started)
+    return {
+        "JobID": str(job),
+        "JobIDRaw": str(job),
+        "JobName": "train",
+        "User": "alice",
+        "Account": "vision",
+        "Partition": "train",
+        "QOS": "normal",
+        "State": state,
+        "ExitCode": "0:0",
+        "Submit": stamp(submitted),
+        "Eligible": stamp(submitted),
+        "Start": stamp(started),
+        "End": stamp(ended),
+        "ElapsedRaw": str(ran if elapsed is None else elapsed),
+        "AllocTRES": "cpu=8,gres/gpu=8,node=1",
+        "Cluster": "fleet",
+    } | cells
+
+
+def sacct(*told: Cells, columns: Sequence[str] = COLUMNS) -> list[str]:
+    return ["|".join(columns), *("|".join(cells[column] for column in columns) for cells in told)]
+
+
+def at(second: int) -> datetime:
+    return BEGAN + timedelta(seconds=second)
+
+
+def stamp(second: int | None) -> str:
+    return "Unknown" if second is None else at(second).isoformat()
+
+
+def seconds_of(second: int) -> int:
+    return int(at(second).replace(tzinfo=UTC).timestamp())
+
+
+def attempts(warehouse: Path, columns: str = "*") -> list[tuple[Any, ...]]:
+    """Every attempt with all its columns."""
+    return rows(warehouse, f"select {columns} from attempts order by job_id, attempt")
+
+
+def serving(warehouse: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """The rollups, which must not remember in how many ingests they came about."""
+    return {
+        view: rows(warehouse, f"from {view} order by all")
+        for view in ("jobs", "team_day", "area_by_team_day", "failures_by_team_day", "days")
+    }
+
+
+def numbers_of(warehouse: Path) -> dict[str, list[int]]:
+    return dict(
+        rows(warehouse, "select job_id, list(attempt order by attempt) from attempts group by 1")
+    )
+
+
+def ends(warehouse: Path) -> list[tuple[str, int, tuple[object, ...]]]:
+    return [
+        (job, number, tuple(how))
+        for job, number, *how in rows(
+            warehouse,
+            "select job_id, attempt, outcome, started_at, ended_at, wall_seconds, gpus, team "
+            "from attempts order by job_id, attempt",
+        )
+    ]
+
+
+def last_ends(warehouse: Path) -> list[tuple[str, tuple[object, ...]]]:
+    """How the last attempt of each job ended, where its last row ran."""
+    last = {job: max(numbers) for job, numbers in numbers_of(warehouse).items()}
+    return [
+        (job, how)
+        for job, number, how in ends(warehouse)
+        if number == last[job] and job not in LAST_ROW_NEVER_RAN
+    ]
+
+
+def golden() -> dict[str, Any]:
+    answers: dict[str, Any] = json.loads((QUIET / "golden_sql.json").read_text(encoding="utf-8"))
+    return answers
+
+
+def visible() -> dict[str, Any]:
+    answers: dict[str, Any] = golden()["sacct_visible"]
+    return answers
+
+
+def accounts() -> dict[str, dict[str, Any]]:
+    answers: dict[str, dict[str, Any]] = golden()["sacct_visible_by_account"]
+    return answers
+
+
+def added(differences: Iterable[Difference], account: str, measure: str) -> int:
+    return sum(getattr(each, measure) for each in differences if each.account == account)
+
+
+def job_rows() -> Iterator[Cells]:
+    """The job rows as a delimiter that no text contains tells them, in the order of the table."""
+    lines = (QUIET / "sacct_D_us_X.txt").read_text(encoding="utf-8").splitlines()
+    names = lines[0].split("\x1f")
+    waiting = ""
+    for line in lines[1:]:
+        waiting = f"{waiting}\n{line}" if waiting else line
+        cells = waiting.split("\x1f")
+        if len(cells) == len(names):
+            yield dict(zip(names, cells, strict=True))
+            waiting = ""
+
+
+def waits_in_rows() -> dict[tuple[str, int], float]:
+    """How long each attempt waited: since its submission, or since the end of the one before.
+
+    A row that never ran waited for the next that did.
+    """
+    chains: dict[str, list[Cells]] = defaultdict(list)
+    for cells in job_rows():
+        chains[f"fleet:{cells['JobIDRaw']}"].append(cells)
+    waits: dict[tuple[str, int], float] = {}
+    for job, chain in chains.items():
+        since, number = chain[0]["Submit"], 0
+        for before, cells in pairwise([{}, *chain]):
+            if before.get("State") != "RESIZING" and ran(cells):
+                number += 1
+                wait = datetime.fromisoformat(cells["Start"]) - datetime.fromisoformat(since)
+                waits[job, number] = wait.total_seconds()
+            if ran(cells):
+                since = cells["End"]
+    return waits
+
+
+def ran(cells: Cells) -> bool:
+    return cells["ElapsedRaw"] != "0" or cells["State"] == "FAILED"
