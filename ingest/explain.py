@@ -183,9 +183,10 @@ def _reads_without_offset(value: str) -> bool:
 
 
 def _bad_value(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
-    for field, least in native.WHOLE_NUMBERS.items():
-        if field in row and not _is_whole(row[field], least):
+    for field, (least, most) in native.WHOLE_NUMBERS.items():
+        if field in row and not _is_whole(row[field], least, most):
             bound = "" if least is None else f" of at least {least}"
+            bound += "" if most is None else f" and at most {most:,}"
             return Reason.BAD_VALUE, f"{field} {_quoted(row[field])} is no whole number{bound}"
     for field, choices in native.CHOICES.items():
         if field in row and _text(row[field]) not in choices:
@@ -201,7 +202,7 @@ def _bad_value(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
     return None
 
 
-def _is_whole(value: Any, least: int | None) -> bool:
+def _is_whole(value: Any, least: int | None, most: int | None) -> bool:
     if isinstance(value, bool | dict | list):
         return False
     try:
@@ -209,7 +210,7 @@ def _is_whole(value: Any, least: int | None) -> bool:
         whole = number == number.to_integral_value() and abs(number) < 2**63
     except (InvalidOperation, ValueError):
         return False
-    return whole and (least is None or number >= least)
+    return whole and (least is None or number >= least) and (most is None or number <= most)
 
 
 def _text(value: Any) -> str:

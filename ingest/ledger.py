@@ -43,16 +43,23 @@ def number(
     batch: Sequence[Incoming],
     reading: Reading,
 ) -> list[Numbered]:
-    """Give each dump its numbers, and a link in `folder` under a name that ends in its number."""
+    """Give each dump its numbers, and a link in `folder` under a name that ends in its number.
+
+    Writes nothing yet.
+    """
     row = connection.execute("select coalesce(max(file_no), 0) from files").fetchone()
     first = (int(row[0]) if row else 0) + 1
     folder.mkdir(parents=True, exist_ok=True)
+    sources: dict[str, int] = dict(
+        connection.execute("select source, source_no from sources").fetchall()
+    )
     numbered = []
     for file_no, incoming in enumerate(batch, first):
         safe = folder / f"in-{file_no}"
         safe.unlink(missing_ok=True)
         safe.symlink_to(incoming.file.path.resolve())
-        source_no = _source(connection, incoming.format, reading.cluster)
+        source = _source(incoming.format, reading)
+        source_no = sources.setdefault(source, len(sources) + 1)
         numbered.append(Numbered(incoming, file_no, source_no, safe))
     return numbered
 
@@ -73,6 +80,7 @@ def enter(
         ).fetchall()
     )
     for one in numbered:
+        _enter_source(connection, one, reading)
         told = [us for us in (clocks.get(one.file_no), moment.as_of_us) if us is not None]
         clock_us = max(told, default=None)
         file = one.incoming.file
@@ -126,16 +134,25 @@ def move_clocks(
     )
 
 
-def _source(connection: duckdb.DuckDBPyConnection, format: Format, cluster: str | None) -> int:
-    source = format.name if cluster is None else f"{format.name}@{cluster}"
-    row = connection.execute("select source_no from sources where source = ?", [source]).fetchone()
-    if row is not None:
-        return int(row[0])
-    present = connection.execute("select count(*) from sources").fetchone()
-    source_no = (int(present[0]) if present else 0) + 1
-    says = format.says
+def _source(format: Format, reading: Reading) -> str:
+    return format.name if reading.cluster is None else f"{format.name}@{reading.cluster}"
+
+
+def _enter_source(
+    connection: duckdb.DuckDBPyConnection, one: Numbered, reading: Reading
+) -> None:
+    format = one.incoming.format
     connection.execute(
-        "insert into sources values (?, ?, ?, ?, null, ?, ?, ?)",
-        [source_no, source, format.name, cluster, says.training, says.saves, says.resumes],
+        "insert into sources select ?, ?, ?, ?, null, ?, ?, ? "
+        "where not exists (select 1 from sources where source_no = ?)",
+        [
+            one.source_no,
+            _source(format, reading),
+            format.name,
+            reading.cluster,
+            format.says.training,
+            format.says.saves,
+            format.says.resumes,
+            one.source_no,
+        ],
     )
-    return source_no

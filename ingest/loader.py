@@ -56,15 +56,21 @@ def load_batch(
     A dry run reads everything, counts, and keeps nothing.
     """
     connection = warehouse.connection
+    rejects.begin(connection)
+    numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
+    # outside the transaction: a dump that cannot be read to its end would abort it
+    parsed, unreadable = _parse(connection, warehouse.folder, numbered, reading, moment, advance)
     connection.execute("begin")
     try:
-        loaded = _load(connection, warehouse.folder, batch, reading, moment, advance)
+        loaded = _load(connection, numbered, parsed, unreadable, reading, moment)
         if not is_dry:
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
     except BaseException:
         connection.execute("rollback")
         raise
     connection.execute("rollback" if is_dry else "commit")
+    for one in parsed:
+        one.forget()
     return loaded
 
 
@@ -83,16 +89,15 @@ def move_clocks(
     connection.execute("commit")
 
 
-def _load(
+def _parse(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
-    batch: Sequence[Incoming],
+    numbered: Sequence[Numbered],
     reading: Reading,
     moment: Moment,
     advance: Callable[[int], None],
-) -> list[Loaded]:
-    rejects.begin(connection)
-    numbered = ledger.number(connection, scratch(folder) / "in", batch, reading)
+) -> tuple[list[_Parsed], dict[int, str]]:
+    """The rows of all dumps, and why some gave none."""
     parsed: list[_Parsed] = []
     unreadable: dict[int, str] = {}
     for group in _groups(numbered):
@@ -101,6 +106,17 @@ def _load(
         else:
             parsed.append(_parse_text(connection, group[0], reading, moment, unreadable))
         advance(sum(one.incoming.file.bytes for one in group))
+    return parsed, unreadable
+
+
+def _load(
+    connection: duckdb.DuckDBPyConnection,
+    numbered: Sequence[Numbered],
+    parsed: Sequence[_Parsed],
+    unreadable: dict[int, str],
+    reading: Reading,
+    moment: Moment,
+) -> list[Loaded]:
     store.gather(connection, [one.select for one in parsed])
     readable = [one for one in numbered if one.file_no not in unreadable]
     ledger.enter(connection, readable, reading, moment)
@@ -110,8 +126,6 @@ def _load(
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in readable})
     loaded = [_loaded(connection, one, unreadable.get(one.file_no)) for one in numbered]
     connection.execute("drop view batch")
-    for one in parsed:
-        one.forget()
     return loaded
 
 
@@ -120,7 +134,8 @@ def _groups(numbered: Sequence[Numbered]) -> Iterator[list[Numbered]]:
     together: dict[tuple[str, int], list[Numbered]] = {}
     for one in numbered:
         file = one.incoming.file
-        if one.incoming.format.collector is None and file.bytes < _TOGETHER_BYTES:
+        is_small = file.bytes < _TOGETHER_BYTES and not one.incoming.fingerprint.needs_mending
+        if one.incoming.format.collector is None and is_small:
             together.setdefault((file.compression, one.source_no), []).append(one)
         else:
             yield [one]
@@ -136,8 +151,11 @@ def _parse_native(
 ) -> list[_Parsed]:
     files = [_native_file(one, reading) for one in group]
     try:
+        if group[0].incoming.fingerprint.needs_mending:
+            files = [_mended(connection, folder, group[0], files[0])]
         native.load(connection, files, moment.latest_us)
     except duckdb.Error:
+        connection.abort()  # a result that broke off holds the connection
         if len(group) > 1:
             return [
                 parsed

@@ -24,17 +24,19 @@ LONGEST_MESSAGE = 65_536
 LONGEST_ID = 256
 LONGEST_TEXT = 4_096
 
-WHOLE_NUMBERS = {
-    # field -> the least value it may have
-    "attempt": 1,
-    "rank": 0,
-    "step": 0,
-    "recompiles": 0,
-    "resumed_from_step": 0,
-    "exit_code": None,
-    "signal": None,
-    "samples": 0,
-    "gpus": 0,
+# Past any count that can be meant, and small enough that sums of them never overflow.
+MOST = 10_000_000
+WHOLE_NUMBERS: dict[str, tuple[int | None, int | None]] = {
+    # field -> the least and the greatest value it may have
+    "attempt": (1, None),
+    "rank": (0, None),
+    "step": (0, None),
+    "recompiles": (0, MOST),
+    "resumed_from_step": (0, None),
+    "exit_code": (None, None),
+    "signal": (None, None),
+    "samples": (0, None),
+    "gpus": (0, MOST),
 }
 TEXTS = {
     # field -> the longest it may be, in characters
@@ -323,11 +325,11 @@ def _faults(seen: Sequence[str], latest_us: int) -> list[str]:
         faults.append("event in ('phase_start', 'phase_end')")
     if "end_ts" in seen:
         faults.append(f"end_us {believed}")
-    faults += [
-        f"{field} < {least}"
-        for field, least in WHOLE_NUMBERS.items()
-        if field in seen and least is not None
-    ]
+    for field, (least, most) in WHOLE_NUMBERS.items():
+        if field in seen and least is not None:
+            faults.append(f"{field} < {least}")
+        if field in seen and most is not None:
+            faults.append(f"{field} > {most}")
     faults += [
         f"length({_column(field)}) > {longest}" for field, longest in TEXTS.items() if field in seen
     ]

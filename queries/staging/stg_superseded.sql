@@ -8,7 +8,7 @@ told_twice as (
         job_no,
         event_id
     from scoped_events
-    where event_id is not null
+    where event_id <> ''
     group by job_no, event_id
     having count(*) > 1
 
@@ -23,11 +23,41 @@ ranked as (
             order by
                 scoped.at_us desc,
                 concat_ws(
-                    '|', scoped.event, scoped.attempt, scoped.phase, scoped.stage, scoped.rank,
-                    scoped.end_us, scoped.step, scoped.mode, scoped.ok, scoped.outcome,
-                    scoped.exit_code, scoped.signal, scoped.resumed_from_step, scoped.samples,
-                    scoped.category, scoped.message, scoped.team, scoped.gpus, scoped.workload,
-                    scoped.allocation_id, scoped.attrs
+                    '|',
+                    coalesce(cast(scoped.event as varchar), ''),
+                    coalesce(cast(scoped.attempt as varchar), ''),
+                    coalesce(cast(scoped.phase as varchar), ''),
+                    coalesce(cast(scoped.stage as varchar), ''),
+                    coalesce(cast(scoped.rank as varchar), ''),
+                    coalesce(cast(scoped.end_us as varchar), ''),
+                    coalesce(cast(scoped.step as varchar), ''),
+                    coalesce(cast(scoped.mode as varchar), ''),
+                    coalesce(cast(scoped.ok as varchar), ''),
+                    coalesce(cast(scoped.samples as varchar), ''),
+                    coalesce(cast(scoped.host as varchar), ''),
+                    coalesce(cast(scoped.allocation_id as varchar), ''),
+                    coalesce(cast(scoped.cache as varchar), ''),
+                    coalesce(cast(scoped.recompiles as varchar), ''),
+                    coalesce(cast(scoped.resumed_from_step as varchar), ''),
+                    coalesce(cast(scoped.outcome as varchar), ''),
+                    coalesce(cast(scoped.exit_code as varchar), ''),
+                    coalesce(cast(scoped.signal as varchar), ''),
+                    coalesce(cast(scoped.message as varchar), ''),
+                    coalesce(cast(scoped.category as varchar), ''),
+                    coalesce(cast(scoped.component as varchar), ''),
+                    coalesce(cast(scoped.team as varchar), ''),
+                    coalesce(cast(scoped.user_name as varchar), ''),
+                    coalesce(cast(scoped.workload as varchar), ''),
+                    coalesce(cast(scoped.model as varchar), ''),
+                    coalesce(cast(scoped.cluster as varchar), ''),
+                    coalesce(cast(scoped.gpus as varchar), ''),
+                    coalesce(cast(scoped.gpu_type as varchar), ''),
+                    coalesce(cast(scoped.priority as varchar), ''),
+                    coalesce(cast(scoped.preempted_by as varchar), ''),
+                    coalesce(cast(scoped.name as varchar), ''),
+                    coalesce(cast(scoped.partition_name as varchar), ''),
+                    coalesce(cast(scoped.description as varchar), ''),
+                    coalesce(cast(scoped.attrs as varchar), '')
                 ) desc,
                 scoped.row_no asc
         ) as precedence

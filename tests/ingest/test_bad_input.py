@@ -30,7 +30,7 @@ def raw(rest: bytes) -> bytes:
 # what -> the line, the reason why it is set aside, a word of the detail
 BAD: dict[str, tuple[bytes, str, str]] = {
     "a broken line": (b'{"ts": 17', "not_json", "Expecting"),
-    "a half-written line": (line()[:-4], "not_json", "Unterminated"),
+    "a half-written line": (line()[:-3], "not_json", "Unterminated"),
     "no JSON at all": (b"Traceback (most recent call last):", "not_json", "Expecting value"),
     "Python's quotes": (b"{'ts': 1}", "not_json", "double quotes"),
     "two objects": (line() + line(), "not_json", "Extra data"),
@@ -393,6 +393,18 @@ def test_a_line_that_is_too_long_is_set_aside_alone(long: Path, kind: str, lengt
 def test_a_dump_may_begin_with_a_line_that_is_too_long(long: Path) -> None:
     assert [(4, 1)] == rows(
         long, "select events, rejected from ingested_files where suffix(file, '/first.gz')"
+    )
+
+
+def test_a_half_written_last_line_is_told_by_its_own_number(tmp_path: Path) -> None:
+    told = [alive("first"), *(alive("a", n, message="m" * 60_000) for n in range(8))]
+    text = "".join(json.dumps(event) + "\n" for event in [*told, *life("last")])
+    for number in range(6):
+        (tmp_path / f"{number}.jsonl").write_text(text[: -20 - number], encoding="utf-8")
+    ingest(tmp_path / "warehouse", tmp_path)
+
+    assert [(len(text.splitlines()), "not_json")] * 6 == rows(
+        tmp_path / "warehouse", "select line_number, reason from rejected_lines"
     )
 
 

@@ -171,7 +171,7 @@ def test_a_change_told_twice_is_one_change(tmp_path: Path) -> None:
     ingest(warehouse, write_dump(tmp_path / "a.jsonl", [change, change, *life("a")]))
     ingest(warehouse, write_dump(tmp_path / "b.jsonl", [change, change | {"name": "torch 2.10"}]))
 
-    assert [(4,), (1,)] == rows(warehouse, "select events from ingested_files order by file")
+    assert [(5,), (1,)] == rows(warehouse, "select events from ingested_files order by file")
 
 
 def test_a_log_that_grew_counts_its_half_written_line_once_it_is_whole(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def life(job: str, seconds: int = 600, **more: object) -> list[dict[str, object]
     return [
         start | {"event": "attempt_start"},
         start | {"event": "phase_start", "phase": "training"},
+        start | {"event": "phase_end", "phase": "training", "ts": STARTED_AT + seconds},
         start | {"event": "attempt_end", "ts": STARTED_AT + seconds, "outcome": "completed"},
     ]
 

@@ -1,0 +1,583 @@
+"""What `ett-ingest` says, and with which status it ends, whatever it is given."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ingest.cli import main
+from queries import NothingPublished, published
+from tests.ingest.warehouses import ROOT, STARTED_AT, alive, command, contents, kept, life, run
+from tests.queries.engine import ingest, rows, write_dump
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """A dump of one good job."""
+    return write_dump(tmp_path / "dump.jsonl", life("a"))
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    return tmp_path / "warehouse"
+
+
+# Arguments
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """What is said when arguments cannot be used."""
+    try:
+        status: object = main(list(map(str, arguments)))
+    except SystemExit as error:
+        status = error.code
+
+    assert 2 == status
+
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no/such/file"], "no/such/file is not there. Give a file, a folder or a pattern."),
+        (["no/such/*.jsonl"], "is not there"),
+        ([""], "a path is empty"),
+        (["x" * 5_000], "cannot be read"),
+        (["."] + ["--as-of", "yesterday"], "is no time. Write it as 2026-03-01T00:00:00Z."),
+        (["."] + ["--as-of", "2026-03-01T00:00:00"], "has no offset from UTC"),
+        (["."] + ["--as-of", "2099-01-01T00:00:00Z"], "over 24 h in the future"),
+        (["."] + ["--timezone", "Mars/Olympus"], "--timezone 'Mars/Olympus' is not known"),
+        (["."] + ["--timezone", "Europe"], "--timezone 'Europe' is not known"),
+        (["."] + ["--timezone", "/etc/passwd"], "is not known"),
+        (["."] + ["--timezone", ""], "is not known"),
+        (["."] + ["--format", "csv"], "invalid choice: 'csv'"),
+        (["."] + ["--cluster", " "], "a name must not be empty"),
+        (["."] + ["--max-rejected", "-1"], "is no count of lines"),
+        (["."] + ["--wait", "nan"], "is no number of seconds"),
+        ([], "required: PATH"),
+    ],
+    ids=str,
+)
+def test_an_argument_that_cannot_be_meant_is_refused_with_a_word(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    warehouse: Path,
+    arguments: Sequence[str],
+    said: str,
+) -> None:
+    given = [str(tmp_path) if argument == "." else argument for argument in arguments]
+
+    assert said in refused(capsys, "--warehouse", warehouse, *given)
+    assert not warehouse.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("empty.jsonl", b"", "is empty"),
+        ("blank.jsonl", b"\n  \n", "is blank"),
+        ("notes.txt", b"remember the milk\n", "has no format that is known"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "--format"),
+        ("array.json", b'[{"ts":1,"event":"alive","job_id":"a"}]', "has no format that is known"),
+        ("pretty.json", json.dumps(alive("a"), indent=1).encode(), "has no format that is known"),
+        ("broken.gz", b"\x1f\x8b\x08\x00\x00", "its gzip stream is empty or broken"),
+        ("broken.zst", b"\x28\xb5\x2f\xfd", "its zstd stream is empty or broken"),
+    ],
+)
+def test_a_file_that_is_no_dump_is_left_aside_and_nothing_is_published(
+    capsys: pytest.CaptureFixture[str], warehouse: Path, name: str, data: bytes, said: str
+) -> None:
+    folder = warehouse.parent / "given"
+    folder.mkdir()
+    (folder / name).write_bytes(data)
+    status = ingest(warehouse, folder)
+    out, err = capsys.readouterr()
+
+    assert 2 == status
+    assert f"left aside {folder / name}: it" in out
+    assert said in out
+    assert "nothing that was given can be read" in err
+    with pytest.raises(NothingPublished):
+        published(warehouse)
+
+
+def test_what_is_no_dump_does_not_keep_the_dumps_beside_it_from_loading(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    given = dump.parent / "given"
+    (given / "deeper").mkdir(parents=True)
+    (given / "notes.txt").write_text("remember the milk")
+    (given / "empty.jsonl").touch()
+    (given / ".hidden.jsonl").write_bytes(b"{}")
+    (given / "itself").symlink_to("itself")
+    (given / "up").symlink_to(given)
+    (given / "gone.jsonl").symlink_to("nowhere")
+    os.mkfifo(given / "pipe")
+    dump.rename(given / "deeper" / "dump.jsonl")
+    status = ingest(warehouse, given)
+    said = capsys.readouterr().out
+
+    assert 0 == status
+    assert "loaded 4 events from 1 files" in said
+    assert f"cannot read {given / 'itself'}: is a link that leads to itself" in said
+    assert f"cannot read {given / 'gone.jsonl'}: No such file" in said
+    assert f"cannot read {given / 'pipe'}: is no regular file" in said
+    assert "hidden" not in said
+
+
+@pytest.mark.parametrize("pattern", ["*.jsonl", "**/*.jsonl", "[cd]ump.*", "d?mp.jsonl"])
+def test_a_pattern_names_files(dump: Path, warehouse: Path, pattern: str) -> None:
+    assert 0 == ingest(warehouse, dump.parent / pattern)
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+
+
+def test_a_dump_is_read_once_however_often_it_is_named(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    (dump.parent / "link.jsonl").symlink_to(dump)
+    shutil.copy(dump, dump.parent / "copy.jsonl")
+    ingest(warehouse, dump, dump, dump.parent / "link.jsonl", dump.parent)
+
+    assert "loaded 4 events from 1 files" in capsys.readouterr().out
+
+
+def test_standard_input_is_a_dump(dump: Path, warehouse: Path) -> None:
+    done = run(warehouse, "-", "-", said=dump.read_bytes())
+
+    assert (0, "") == (done.status, done.err)
+    assert [("-", 4)] == rows(warehouse, "select file, events from ingested_files")
+
+
+def test_standard_input_that_is_empty_or_closed_is_told(warehouse: Path) -> None:
+    empty = run(warehouse, "-")
+    closed = subprocess.run(
+        ["bash", "-c", '"$@" <&-', "-", *command(warehouse, "-")],
+        capture_output=True,
+        cwd=ROOT,
+        text=True,
+    )
+
+    assert (2, True) == (empty.status, "left aside -: it is empty" in empty.out)
+    assert (2, "ett-ingest: - is standard input, which is closed.\n") == (
+        closed.returncode,
+        closed.stderr,
+    )
+
+
+NAMES = (
+    b"it's.jsonl",
+    b'"quoted".jsonl',
+    b"star*.jsonl",
+    b"b[a-z]r.jsonl",
+    b"wh?t.jsonl",
+    b"{curly}.jsonl",
+    b"new\nline.jsonl",
+    b"-leading.jsonl",
+    b"--help",
+    b"$HOME;`ls`.jsonl",
+    b"\xff\xfe.jsonl",
+    "überlänge \u202e.jsonl".encode(),
+    b"percent%20.jsonl",
+    b"n" * 250,
+    b"dump.csv.parquet",
+)
+
+
+def test_hostile_file_names_are_only_names(
+    capsys: pytest.CaptureFixture[str], warehouse: Path
+) -> None:
+    given = os.fsencode(warehouse.parent / "given")
+    os.mkdir(given)
+    for number, name in enumerate(NAMES):
+        with open(os.path.join(given, name), "wb") as file:
+            file.write(json.dumps(alive(f"job {number}")).encode())
+            file.write(b"\nbroken\n")
+    status = ingest(warehouse, os.fsdecode(given), os.fsdecode(os.path.join(given, NAMES[2])))
+    again = ingest(warehouse, os.fsdecode(given))
+    said = capsys.readouterr().out
+
+    assert (0, 0) == (status, again)
+    assert len(NAMES) == len(rows(warehouse, "select file from ingested_files where events = 1"))
+    assert len(NAMES) == len(rows(warehouse, "select distinct file from rejected_lines"))
+    assert "left aside" in said
+    assert "\\xff\\xfe.jsonl" in said
+    assert "new\\nline" in said
+
+
+@pytest.mark.parametrize("name", ["wh'ouse", "w[a]*?", "wäre haus", 'q"t', "100%", "a;b -- c"])
+def test_a_warehouse_may_have_any_name(dump: Path, tmp_path: Path, name: str) -> None:
+    warehouse = tmp_path / name
+    first = ingest(warehouse, dump)
+    second = ingest(warehouse, write_dump(tmp_path / "more.jsonl", [*life("b"), *life("a", 700)]))
+
+    assert (0, 0) == (first, second)
+    assert {"a", "b"} == {job for job, *_ in contents(warehouse, ["jobs"])["jobs"]}
+
+
+def test_the_warehouse_own_files_are_no_dumps(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    ingest(warehouse, dump)
+    capsys.readouterr()
+    ingest(warehouse, dump.parent)
+
+    assert f"left aside {dump}: it is loaded already" in (said := capsys.readouterr().out)
+    assert str(warehouse) not in said
+
+
+# Formats, clusters, limits
+
+
+def test_a_format_that_is_forced_is_used(warehouse: Path) -> None:
+    garbage = warehouse.parent / "garbage.jsonl"
+    garbage.write_text("garbage\n" * 60 + json.dumps(alive("a")))
+    unforced = ingest(warehouse, garbage)
+    forced = ingest(warehouse, "--format", "events", garbage)
+
+    assert (2, 0) == (unforced, forced)
+    assert [(1, 60)] == rows(warehouse, "select events, rejected from ingested_files")
+
+
+def test_a_dump_that_was_read_as_another_format_can_still_be_read_rightly(
+    dump: Path, warehouse: Path
+) -> None:
+    ingest(warehouse, "--format", "slurm-sacct", dump)
+    ingest(warehouse, dump)
+
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+
+
+def test_a_text_dump_that_gives_no_line_is_told_and_remembered_by_nothing(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    status = ingest(warehouse, "--format", "slurm-sacct", dump)
+    said = capsys.readouterr().out
+
+    assert 2 == status
+    assert "cannot read" in said
+    assert [] == kept(warehouse, "from files")
+
+
+@pytest.mark.parametrize(("limit", "status"), [("0", 1), ("1", 1), ("2", 0), ("3", 0)])
+def test_more_lines_set_aside_than_allowed_is_status_1_and_the_rest_is_loaded(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path, limit: str, status: int
+) -> None:
+    with dump.open("a") as file:
+        file.write("broken\n" * 2)
+
+    assert status == ingest(warehouse, "--max-rejected", limit, dump)
+
+    out, err = capsys.readouterr()
+
+    assert "set aside 2 lines: not_json 2" in out
+    assert ("were set aside" in err) == bool(status)
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+
+
+def test_a_cluster_fills_in_where_the_dump_does_not_say(tmp_path: Path, warehouse: Path) -> None:
+    told = [*life("silent"), *life("spoken", cluster="own")]
+    ingest(warehouse, "--cluster", 'it\'s "c1"', write_dump(tmp_path / "dump.jsonl", told))
+
+    assert [("silent", 'it\'s "c1"'), ("spoken", "own")] == rows(
+        warehouse, "select job_id, cluster from attempts order by job_id"
+    )
+    assert [('events@it\'s "c1"',)] == rows(warehouse, "select source from sources")
+
+
+def test_as_of_turns_a_silent_job_into_a_lost_one_though_the_dump_is_known(
+    tmp_path: Path, warehouse: Path
+) -> None:
+    dump = write_dump(tmp_path / "dump.jsonl", [alive("a")])
+    renamed = write_dump(tmp_path / "renamed.jsonl", [alive("a")])
+    outcomes = []
+    for arguments in ([dump], ["--as-of", "2026-03-01T05:59:59Z", renamed], [dump]):
+        ingest(warehouse, *arguments)
+        outcomes += rows(warehouse, "select outcome from attempts")
+    ingest(warehouse, "--as-of", "2026-03-01T07:00:00+01:00", renamed)
+    outcomes += rows(warehouse, "select outcome from attempts")
+
+    assert [("running",), ("running",), ("running",), ("lost",)] == outcomes
+
+
+# Dry runs
+
+
+def test_a_dry_run_says_what_would_happen_and_makes_no_warehouse(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    with dump.open("a") as file:
+        file.write("broken\n")
+    status = ingest(warehouse, "--dry-run", dump)
+    said = capsys.readouterr().out
+
+    assert 0 == status
+    assert "would load 4 events from 1 files" in said
+    assert "set aside 1 lines: not_json 1" in said
+    assert not warehouse.exists()
+
+
+def test_a_dry_run_on_a_warehouse_changes_nothing_in_it(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    ingest(warehouse, dump)
+    before = contents(warehouse), published(warehouse), kept(warehouse, "from events")
+    more = write_dump(dump.parent / "more.jsonl", [*life("a"), *life("b"), alive("c", event="?")])
+    capsys.readouterr()
+    status = ingest(warehouse, "--dry-run", "--as-of", "2026-03-09T00:00:00Z", dump, more)
+    said = capsys.readouterr().out
+
+    assert 0 == status
+    assert "would load 4 events from 1 files" in said
+    assert "is loaded already" in said
+    assert before == (contents(warehouse), published(warehouse), kept(warehouse, "from events"))
+    assert [("dump.jsonl",)] == kept(warehouse, "select parse_filename(file) from files")
+
+
+# The warehouse
+
+
+def test_a_second_ingest_says_for_whom_it_waits_and_then_loads(dump: Path, warehouse: Path) -> None:
+    warehouse.mkdir()
+    with (warehouse / "ingest.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        json.dump({"pid": 4711, "host": "node-7", "since": "08:00:00 UTC"}, lock)
+        lock.flush()
+        second = subprocess.Popen(
+            command(warehouse, dump), cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
+        assert second.stderr is not None
+        said = second.stderr.readline()
+        waited = second.poll() is None
+    second.stderr.read()
+
+    assert "waiting: the warehouse is being written by process 4711 on node-7 since 08:00" in said
+    assert waited
+    assert 0 == second.wait(timeout=60)
+    second.stderr.close()
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+
+
+def test_patience_ends_with_a_word_for_whom(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    warehouse.mkdir()
+    with (warehouse / "ingest.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        status = ingest(warehouse, "--wait", "0.1", dump)
+
+    assert 2 == status
+    assert "is being written by another process. Try again" in capsys.readouterr().err
+
+
+def test_two_ingests_at_the_same_time_both_load(tmp_path: Path, warehouse: Path) -> None:
+    dumps = [write_dump(tmp_path / f"{job}.jsonl", life(job)) for job in "abc"]
+    started = [
+        subprocess.Popen(
+            command(warehouse, dump),
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for dump in dumps
+    ]
+
+    assert [0, 0, 0] == [one.wait(timeout=120) for one in started]
+    assert [("a",), ("b",), ("c",)] == rows(warehouse, "select job_id from jobs order by 1")
+
+
+def test_a_warehouse_that_is_a_file_is_refused(
+    capsys: pytest.CaptureFixture[str], dump: Path
+) -> None:
+    assert 2 == ingest(dump, dump)
+    assert f"{dump} cannot be written: File exists" in capsys.readouterr().err
+
+
+def test_a_warehouse_file_that_is_none_is_refused_and_left_alone(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    warehouse.mkdir()
+    (warehouse / "warehouse.duckdb").write_bytes(b"garbage" * 4_096)
+
+    assert 2 == ingest(warehouse, dump)
+    assert "cannot be opened for writing" in capsys.readouterr().err
+    assert b"garbage" * 4_096 == (warehouse / "warehouse.duckdb").read_bytes()
+
+
+def test_a_warehouse_of_another_release_is_refused(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    ingest(warehouse, dump)
+    with duckdb.connect(str(warehouse / "warehouse.duckdb")) as writer:
+        writer.execute("update meta set schema_version = 99")
+
+    assert 2 == ingest(warehouse, dump)
+    assert "has schema 99, this release writes" in capsys.readouterr().err
+
+
+def test_an_interrupt_says_that_what_was_committed_stays(tmp_path: Path, warehouse: Path) -> None:
+    (tmp_path / "dump.jsonl").write_bytes(json.dumps(alive("a")).encode() + b"\n")
+    os.mkfifo(tmp_path / "pipe")
+    stopped = subprocess.Popen(
+        command(warehouse, "-"),
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(1.5)
+    stopped.send_signal(signal.SIGINT)
+    _, said = stopped.communicate(timeout=30)
+
+    assert (130, True) == (stopped.returncode, "stopped. What was committed stays" in said)
+    assert "Traceback" not in said
+
+
+# Permissions and space
+
+
+@pytest.fixture
+def as_nobody() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run an ingest as a user who may not do everything."""
+    program = shutil.which("setpriv")
+    if os.geteuid() != 0 or program is None:
+        pytest.skip("needs root and setpriv, to become another user")
+    drop = [program, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    probe = subprocess.run(
+        [*drop, sys.executable, "-c", "import duckdb, ingest.cli"], cwd=ROOT, capture_output=True
+    )
+    if probe.returncode:
+        pytest.skip("another user cannot read this environment")
+
+    def run_it(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*drop, *command(*arguments)],  # type: ignore[arg-type]
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nonexistent"},
+        )
+
+    return run_it
+
+
+def opened_up(folder: Path) -> Path:
+    """Let another user write in a folder below pytest's private one."""
+    folder.chmod(0o777)
+    for parent in list(folder.parents)[:3]:
+        parent.chmod(parent.stat().st_mode | 0o711)
+    return folder
+
+
+def test_files_and_folders_that_may_not_be_read_are_told(
+    as_nobody: Callable[..., subprocess.CompletedProcess[str]], dump: Path
+) -> None:
+    folder = opened_up(dump.parent)
+    shutil.copy(dump, folder / "secret.jsonl")
+    (folder / "secret.jsonl").chmod(0)
+    (folder / "closed").mkdir(mode=0)
+    dump.chmod(0o644)
+    done = as_nobody(folder / "warehouse", folder)
+
+    assert 0 == done.returncode, done.stderr
+    assert f"cannot read {folder / 'secret.jsonl'}: Permission denied" in done.stdout
+    assert f"cannot read {folder / 'closed'}: Permission denied" in done.stdout
+    assert [("a",)] == rows(folder / "warehouse", "select job_id from jobs")
+
+
+def test_a_lost_permission_leaves_the_last_publication_standing(
+    as_nobody: Callable[..., subprocess.CompletedProcess[str]], dump: Path
+) -> None:
+    folder = opened_up(dump.parent)
+    warehouse = folder / "warehouse"
+    as_nobody(warehouse, dump)
+    before = contents(warehouse), published(warehouse)
+    more = write_dump(folder / "more.jsonl", life("b"))
+    warehouse.chmod(0o555)
+    (warehouse / "tmp").chmod(0o555)
+    done = as_nobody(warehouse, more)
+    after = contents(warehouse), published(warehouse)
+    warehouse.chmod(0o777)
+    (warehouse / "tmp").chmod(0o777)
+    again = as_nobody(warehouse, more)
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "Traceback" not in done.stderr
+    assert "ermission" in done.stderr
+    assert before == after
+    assert 0 == again.returncode, again.stderr
+    assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("megabytes", [2, 4, 6, 9])
+def test_a_full_disk_leaves_the_last_publication_standing(tmp_path: Path, megabytes: int) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(small)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("needs root, and the right to mount a small disk")
+    try:
+        warehouse = small / "warehouse"
+        dumps = [
+            write_dump(
+                tmp_path / f"{number}.jsonl",
+                (
+                    alive(f"{number}-{job}", step, message=f"{number * 7919 + step * 104729 + job}")
+                    for job in range(30)
+                    for step in range(100 * number)
+                ),
+            )
+            for number in range(12)
+        ]
+        said, jobs = [], 0
+        for dump in dumps:
+            done = run(warehouse, dump)
+            said.append((done.status, "Traceback" in done.err))
+            if done.status:
+                break
+            jobs = len(rows(warehouse, "from jobs"))
+        standing = len(rows(warehouse, "from jobs")) if jobs else 0
+        subprocess.run(["mount", "-o", "remount,size=200m", str(small)], check=True)
+        again = [run(warehouse, dump).status for dump in dumps[1:]]
+
+        assert (2, False) == said[-1]
+        assert "could not be written" in done.err
+        assert "still stands" in done.err or jobs == 0
+        assert jobs == standing
+        assert {0} == set(again)
+        assert [(30 * 11, 30 * 100 * sum(range(12)))] == rows(
+            warehouse,
+            "select (select count(*) from jobs), (select sum(events) from ingested_files)",
+        )
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+@pytest.mark.slow
+def test_three_thousand_small_files_load_in_one_go(tmp_path: Path, warehouse: Path) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    for number in range(3_000):
+        write_dump(given / f"{number}.jsonl", [alive(f"job {number}", ts=STARTED_AT + number)])
+    status = ingest(warehouse, given)
+
+    assert 0 == status
+    assert [(3_000, 3_000)] == rows(
+        warehouse, "select count(*), count(distinct file) from ingested_files where events = 1"
+    )
+    assert [(3_000,)] == rows(warehouse, "select count(*) from jobs")

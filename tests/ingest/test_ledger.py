@@ -1,0 +1,82 @@
+"""What is remembered of every dump, so that it loads once under any name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from tests.ingest.warehouses import alive, kept, life
+from tests.queries.engine import ingest, rows, write_dump
+
+
+def test_every_dump_stands_in_the_ledger_as_it_was(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.gz"
+    dump.write_bytes(gzip.compress(json.dumps(alive("a")).encode() + b"\nbroken\n"))
+    ingest(tmp_path / "warehouse", "--cluster", "c1", dump)
+
+    assert [(str(dump), "events", "c1", dump.stat().st_size, 1, 1, True)] == rows(
+        tmp_path / "warehouse",
+        "select file, format, cluster, bytes, events, rejected, length(sha256) = 64 "
+        "from ingested_files",
+    )
+
+
+def test_a_dump_that_is_known_is_told_with_its_first_name(tmp_path: Path, capsys: object) -> None:
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+    ingest(tmp_path / "warehouse", dump)
+    status = ingest(tmp_path / "warehouse", dump.rename(tmp_path / "renamed.jsonl"))
+    said = capsys.readouterr().out  # type: ignore[attr-defined]
+
+    assert 0 == status
+    assert f"left aside {tmp_path / 'renamed.jsonl'}: it is loaded already, as events" in said
+    assert str(tmp_path / "dump.jsonl") in said
+    assert 1 == len(rows(tmp_path / "warehouse", "from ingested_files"))
+
+
+def test_a_log_that_is_written_anew_to_the_same_length_is_another_dump(tmp_path: Path) -> None:
+    log, warehouse = tmp_path / "log.jsonl", tmp_path / "warehouse"
+    for jobs in ("a", "b", "bc", "bd"):
+        write_dump(log, (alive(job) for job in jobs))
+        ingest(warehouse, log)
+    with log.open("a") as file:
+        file.write(json.dumps(alive("e", own=1)) + "\n")
+    ingest(warehouse, log)
+
+    assert [("a",), ("b",), ("c",), ("d",), ("e",)] == rows(
+        warehouse, "select job_id from jobs order by 1"
+    )
+    assert [('{"own":1}',)] == kept(warehouse, "select attrs from events where attrs is not null")
+
+
+def test_a_log_that_grew_is_known_whole(tmp_path: Path) -> None:
+    log, warehouse = tmp_path / "log.jsonl", tmp_path / "warehouse"
+    for _ in range(3):
+        with log.open("a") as file:
+            file.write(json.dumps(alive("a", log.stat().st_size)) + "\n")
+            file.write("broken\n")
+        ingest(warehouse, log)
+
+    assert [(1, 0), (1, 0), (1, 3)] == rows(
+        warehouse, "select events, rejected from ingested_files order by bytes"
+    )
+    assert [(2,), (4,), (6,)] == rows(warehouse, "select line_number from rejected_lines")
+
+
+def test_a_packed_copy_does_not_list_the_same_bad_lines_again(tmp_path: Path) -> None:
+    text = json.dumps(alive("a")).encode() + b"\nbroken\n"
+    (tmp_path / "dump.jsonl").write_bytes(text)
+    (tmp_path / "dump.jsonl.gz").write_bytes(gzip.compress(text))
+    for name in ("dump.jsonl", "dump.jsonl.gz"):
+        ingest(tmp_path / "warehouse", tmp_path / name)
+
+    assert [(1,)] == rows(tmp_path / "warehouse", "select count(*) from rejected_lines")
+
+
+def test_the_same_name_in_another_folder_is_another_dump(tmp_path: Path) -> None:
+    for job in "ab":
+        (tmp_path / job).mkdir()
+        write_dump(tmp_path / job / "log.jsonl", [alive(job)])
+    ingest(tmp_path / "warehouse", tmp_path)
+
+    assert [("a",), ("b",)] == rows(tmp_path / "warehouse", "select job_id from jobs order by 1")
