@@ -81,11 +81,40 @@ def detail(job_id: str, ended_at: list[datetime], time_zone: str) -> pl.DataFram
     files = [str(folder() / "detail" / name) for name in listed["file"].sort()]
     if not files:
         return pl.DataFrame()
-    return frame(
-        "select * from read_parquet(?) where job_id = ? order by attempt, started_us, ended_us",
-        files,
-        job_id,
+    return frame(_DETAIL, files, job_id)
+
+
+# Intervals of one area that adjoin are drawn as one: they were cut where a span or a day ended.
+_DETAIL = """
+    with told as (
+        select
+            rows.* exclude (file_no),
+            files.file,
+            rows.kind = 'area'
+            and rows.name = lag(rows.name) over before
+            and rows.detail is not distinct from lag(rows.detail) over before
+            and rows.started_us = lag(rows.ended_us) over before as goes_on
+        from read_parquet(?) as rows
+        left join ingested_files as files on rows.file_no = files.file_no
+        where rows.job_id = ?
+        window before as (partition by rows.attempt, rows.kind order by rows.started_us)
+    ),
+    numbered as (
+        select
+            *,
+            count(*) filter (where not coalesce(goes_on, false)) over (
+                partition by attempt, kind order by started_us rows unbounded preceding
+            ) as piece
+        from told
     )
+    select
+        job_id, attempt, kind, name, stage, rank,
+        min(started_us) as started_us, max(ended_us) as ended_us,
+        step, detail, file
+    from numbered
+    group by job_id, attempt, kind, name, stage, rank, step, detail, file, piece
+    order by attempt, started_us, ended_us, kind, name
+"""
 
 
 def midnight(day: date, time_zone: str) -> datetime:

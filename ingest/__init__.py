@@ -1,1 +1,1 @@
-"""Dumps in, warehouse out: collectors, the loader, the ledger and the publisher. Never computes a metric."""
+"""Dumps in, warehouse out: collectors, loader, ledger, publisher. Never computes a metric."""

@@ -1,4 +1,4 @@
-"""Which microseconds belong to which day. The only place that knows of time zones and their shifts."""
+"""Which microseconds belong to which day. The only place that knows of time zones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def lay_out(
     """Fill the temporary tables `calendar` and `calendar_pieces` for all days that touch a stretch.
 
     calendar: day (DATE), from_us, to_us (Unix microseconds, the day is [from_us, to_us)).
-    calendar_pieces: the same days cut at UTC midnights, with utc_day = from_us // a day, so that the day of
-    an instant is one equality and two comparisons.
+    calendar_pieces: the same days cut at UTC midnights, with utc_day = from_us // a day, so that
+    the day of an instant is one equality and two comparisons.
     """
     days = _days(first_us, last_us, ZoneInfo(timezone))
     pieces = [piece for day in days for piece in _pieces(*day)]

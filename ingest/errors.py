@@ -1,4 +1,4 @@
-"""What ingest refuses, as one tree. A broken line is not here: it is a value (`ingest.events.Rejected`).
+"""What ingest refuses, as one tree. A broken line is a value instead (`ingest.events.Rejected`).
 
 IngestError
 ├── UnusableArguments     a path, format, zone or time that cannot be what the user meant

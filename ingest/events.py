@@ -67,9 +67,10 @@ class Reason(StrEnum):
 class Event(TypedDict, total=False):
     """One native event as a collector yields it; times are Unix microseconds.
 
-    `row_key`, `row_submitted_us`, `row_state` and `suspended_us` are not part of the native dump. A scheduler's
-    collector sets them where it cannot number attempts itself: `row_key` is the identity of one
-    scheduler row within `job_id`, `row_state` its raw state, and `attempt` is then absent.
+    `row_key`, `row_submitted_us`, `row_state` and `suspended_us` are not part of the native dump. A
+    scheduler's collector sets them where it cannot number attempts itself: `row_key` is the
+    identity of one scheduler row within `job_id`, `row_state` its raw state, and `attempt` is then
+    absent.
     """
 
     at_us: int
@@ -127,7 +128,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """What a dump format can report, so that silence can be told from absence (METRICS.md section 2)."""
+    """What a dump format can report: tells silence from absence (METRICS.md section 2)."""
 
     training: bool
     saves: bool

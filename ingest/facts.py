@@ -1,4 +1,4 @@
-"""The facts of touched jobs and the rollups of touched days, recomputed inside the batch's transaction.
+"""The facts of touched jobs and the rollups of touched days, within the batch's transaction.
 
 What the numbers mean stands in `queries/`; this only says over which jobs and days they run.
 """
@@ -40,8 +40,8 @@ def rebuild(warehouse: Warehouse, settings: Settings) -> None:
 def prepare(warehouse: Warehouse, settings: Settings) -> None:
     """Make the tables of kept facts and rollups, empty, where they do not stand yet.
 
-    Before any batch and in a transaction of its own: DuckDB 2.0 scans a table as empty that was made
-    by `create table as select` without rows and then filled in bulk by the same transaction.
+    Before any batch and in a transaction of its own: DuckDB 2.0 scans a table as empty that was
+    made by `create table as select` without rows and then filled in bulk by the same transaction.
     """
     connection = warehouse.connection
     if _has_kept(connection):
@@ -158,7 +158,7 @@ def _has_kept(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _touch_days(connection: duckdb.DuckDBPyConnection, suffix: str) -> None:
-    """Note the days that touched jobs have a part in, before (`_kept`) or after the recomputation."""
+    """Note the days that touched jobs have a part in, before (`_kept`) or after."""
     mine = "base_job_no in (select job_no from touched_jobs)"
     days = " union ".join(
         f"select {column} as day from {table}{suffix} where {mine}"

@@ -46,7 +46,7 @@ def recognise(name: str, head: bytes) -> Format | None:
 
 
 def _holds_native_events(head: bytes) -> bool:
-    """Whether any early line is an object with a known `event`: a dump may begin with broken lines."""
+    """Whether any early line is a known `event`: a dump may begin with broken lines."""
     lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()[:_LOOKED_AT]
     return any(_is_native(line) for line in lines)
 

@@ -138,9 +138,7 @@ def _source(format: Format, reading: Reading) -> str:
     return format.name if reading.cluster is None else f"{format.name}@{reading.cluster}"
 
 
-def _enter_source(
-    connection: duckdb.DuckDBPyConnection, one: Numbered, reading: Reading
-) -> None:
+def _enter_source(connection: duckdb.DuckDBPyConnection, one: Numbered, reading: Reading) -> None:
     format = one.incoming.format
     connection.execute(
         "insert into sources select ?, ?, ?, ?, null, ?, ?, ? "

@@ -184,7 +184,7 @@ def _native_file(one: Numbered, reading: Reading) -> native.NativeFile:
 def _mended(
     connection: duckdb.DuckDBPyConnection, folder: Path, one: Numbered, file: native.NativeFile
 ) -> native.NativeFile:
-    """A copy that DuckDB can read to its end: the part before a break, long lines blanked and set aside.
+    """A copy that DuckDB can read to its end: up to a break, long lines blanked and set aside.
 
     Line numbers stay those of the dump.
     """
@@ -238,9 +238,7 @@ def _parse_text(
     return _Parsed(f"select * from {table}", lambda: connection.execute(f"drop table {table}"))
 
 
-def _loaded(
-    connection: duckdb.DuckDBPyConnection, one: Numbered, unreadable: str | None
-) -> Loaded:
+def _loaded(connection: duckdb.DuckDBPyConnection, one: Numbered, unreadable: str | None) -> Loaded:
     row = connection.execute("select events from files where file_no = ?", [one.file_no]).fetchone()
     reasons = connection.execute(
         "select reason, count(*) from rejects where file_no = ? group by reason", [one.file_no]

@@ -238,7 +238,9 @@ def _store(
 
     `keys` counts the fields that a row has: more than the columns it fills, and one had no meaning.
     """
-    columns = ", ".join(f"{_typed(field, column)} as {_column(field)}" for field, column in raw.items())
+    columns = ", ".join(
+        f"{_typed(field, column)} as {_column(field)}" for field, column in raw.items()
+    )
     keys = " + ".join(f"cast({column} is not null as tinyint)" for column in raw.values())
     # the safe name of a file ends in its number
     several = len(files) > 1
@@ -352,7 +354,7 @@ def _has_room_for_more(connection: duckdb.DuckDBPyConnection, files: Sequence[Na
 
 
 def _quoted_marks(path: Path) -> int:
-    """How many `":` of a file stand inside texts: their quote is escaped, and no key ends in a backslash."""
+    """How many `":` of a file stand inside texts, where the quote is escaped."""
     inside = 0
     rest = b""
     with path.open("rb") as stream:

@@ -19,7 +19,7 @@ _COMPRESSION_RATIO = 12  # a batch is bounded by what it unpacks to
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that is not loaded, with a word why. `known_as`: the ledger's number of its content."""
+    """A file that is not loaded, and why. `known_as`: the ledger's number of its content."""
 
     name: str
     why: str
@@ -32,7 +32,7 @@ def look_at(
     forced: Format | None,
     advance: Callable[[int], None],
 ) -> Incoming | Skipped:
-    """What to do with a file: its format is told by content, and content that is known loads once."""
+    """What to do with a file: its content tells its format, and known content loads once."""
     if file.bytes == 0:
         return Skipped(file.name, "is empty")
     try:

@@ -1,4 +1,4 @@
-"""How far an ingest is: a bar with rate and time left on a terminal, a line now and then elsewhere."""
+"""How far an ingest is: a bar with rate and time left on a terminal, elsewhere a line at times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READ_SHARE = 0.1
 
 
 class Progress:
-    """Bytes done of all bytes, where each byte counts a tenth when read and the rest when loaded."""
+    """Bytes done of all bytes; each counts a tenth when read and the rest when loaded."""
 
     def __init__(self, total: int) -> None:
         console = Console(stderr=True)

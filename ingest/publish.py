@@ -1,4 +1,4 @@
-"""The file that readers open: built aside, synced, renamed, and named by CURRENT in one atomic step.
+"""The file that readers open: built aside, synced, renamed, and named by CURRENT in one step.
 
 Holds facts and rollups only; a reader never sees a half state, and never waits for a writer.
 """
@@ -23,7 +23,7 @@ _SERVING = re.compile(r"serving-(\d+)\.duckdb")
 
 
 def is_published(warehouse: Warehouse) -> bool:
-    """Whether readers already see the newest commit; where nothing was ever committed there is none."""
+    """Whether readers already see the newest commit. Before the first commit there is none."""
     row = warehouse.connection.execute("select publication from meta").fetchone()
     assert row is not None
     if row == (0,):
@@ -108,7 +108,8 @@ def _build(
 
 def _lay_out_days(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     bounds = connection.execute(
-        "select epoch_us(min(day)::timestamp), epoch_us(max(day)::timestamp) from team_day_sums_kept"
+        "select epoch_us(min(day)::timestamp), epoch_us(max(day)::timestamp) "
+        "from team_day_sums_kept"
     ).fetchone()
     first_us, last_us = bounds if bounds and bounds[0] is not None else (0, 0)
     calendar.lay_out(connection, int(first_us), int(last_us), settings.timezone)

@@ -49,12 +49,13 @@ def add_breaks(
 
 
 def keep(connection: duckdb.DuckDBPyConnection, grown: dict[int, int | None]) -> None:
-    """Move the batch's rejects to the warehouse. A file that grew tells its first lines again: once is enough."""
+    """Move the batch's rejects to the warehouse; those of a file that grew take their old place."""
     for earlier in grown.values():
         if earlier is not None:
             connection.execute("delete from rejected_lines where file_no = ?", [earlier])
             connection.execute("update files set rejected = 0 where file_no = ?", [earlier])
     connection.execute(
-        "insert into rejected_lines select rejects.file_no, files.file, line_number, reason, detail, "
-        "line from rejects inner join files on rejects.file_no = files.file_no"
+        "insert into rejected_lines "
+        "select rejects.file_no, files.file, line_number, reason, detail, line "
+        "from rejects inner join files on rejects.file_no = files.file_no"
     )

@@ -16,7 +16,7 @@ _KNOWN = {"timezone", "stale_after_hours", "targets", "exclude"}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an installation decides. Ratios are 0..1; `targets` is keyed by team, `fleet` is the default."""
+    """What an installation decides. `targets` are ratios by team, `fleet` is the default."""
 
     timezone: str = "UTC"
     stale_after: timedelta = timedelta(hours=6)
@@ -26,7 +26,7 @@ class Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """Read `ett.toml`; a missing file means the defaults. Raises UnusableArguments naming the setting."""
+    """Read `ett.toml`; no file means the defaults. Raises UnusableArguments naming the setting."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

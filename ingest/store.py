@@ -136,7 +136,7 @@ def _batch_values(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def _identity(values: Mapping[str, str]) -> str:
-    """An SQL expression that is equal for events that say the same, whichever dump they are from."""
+    """An SQL expression that is equal for events that say the same, from whichever dump."""
     said = [
         value for name, value in sorted(values.items()) if name not in (*_OF_THE_DUMP, "job_no")
     ]

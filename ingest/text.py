@@ -1,4 +1,4 @@
-"""A dump that is read through a collector, as rows for the loader. No second path into the warehouse."""
+"""A dump that is read through a collector, as rows for the loader: there is no second path in."""
 
 from __future__ import annotations
 

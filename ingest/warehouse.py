@@ -1,4 +1,4 @@
-"""The writer's file: opened by one ingest at a time, with its schema and its settings of the engine.
+"""The writer's file: opened by one ingest at a time, with its schema and engine settings.
 
 Never opened by a reader, never copied while open.
 """
@@ -38,7 +38,7 @@ class Warehouse:
 def opened(
     folder: Path, waiting: Callable[[str], None], patience_seconds: float
 ) -> Iterator[Warehouse]:
-    """Hold the folder's lock and open the writer's file. `waiting` is told who holds the lock meanwhile.
+    """Hold the folder's lock and open the writer's file. `waiting` is told who holds it meanwhile.
 
     Raises WarehouseBusy when the lock is not free in time, WarehouseUnusable where nothing can be
     written or the file is of another release.
@@ -48,7 +48,8 @@ def opened(
         lock = (folder / "ingest.lock").open("a+", encoding="utf-8")
     except OSError as error:
         raise WarehouseUnusable(
-            f"{folder} cannot be written: {error.strerror or error}. Give --warehouse another folder."
+            f"{folder} cannot be written: {error.strerror or error}. "
+            "Give --warehouse another folder."
         ) from None
     with lock:
         _acquire(lock, folder, waiting, patience_seconds)

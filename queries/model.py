@@ -82,8 +82,8 @@ def models(*layers: str) -> tuple[Model, ...]:
 def compute(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
     """Run the models of these layers into temporary tables of their names.
 
-    Reads the temporary tables `scoped_events`, `calendar`, `calendar_pieces`, `exclusions`, `settings`
-    (and `touched_days` for rollups) and the warehouse's `files`, `sources`, `job_keys`.
+    Reads the temporary tables `scoped_events`, `calendar`, `calendar_pieces`, `exclusions`,
+    `settings` (and `touched_days` for rollups) and the warehouse's `files`, `sources`, `job_keys`.
     """
     for model in models(*layers):
         kind = "table" if model.is_stored else "view"
@@ -100,7 +100,7 @@ def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
 def serve(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the attached database `serving` with what readers see, from the database `warehouse`.
 
-    Leaves `serving` as the default. Views and macros name no database, so that the file can be renamed.
+    Leaves `serving` as the default. Views and macros name no database: the file can be renamed.
     """
     connection.execute("use serving")
     for model in models("serving"):

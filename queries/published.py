@@ -1,4 +1,4 @@
-"""Which file readers may open now. One text file, CURRENT, is replaced atomically at each publish."""
+"""Which file readers may open now: the one that CURRENT names, replaced at each publish."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NothingPublished(Exception):
 def published(warehouse: str | Path) -> Path:
     """The DuckDB file that readers use now; open it read-only and key every cache by its name.
 
-    Raises NothingPublished where CURRENT is missing, no bare file name, or names a file that is gone.
+    Raises NothingPublished where CURRENT is missing, no bare file name, or names a lost file.
     """
     folder = Path(warehouse)
     try:

@@ -16,8 +16,8 @@ Line = tuple[int, bytes]
 class Dump:
     """One dump file, already decompressed line by line.
 
-    `name` is what the user sees. `path` is None for stdin. `lines()` yields (physical line number from 1, line
-    without its line end); a line over the limit comes as its first bytes only and is already set aside by the reader.
+    `name` is what the user sees. `path` is None for stdin. `lines()` yields (physical line number
+    from 1, line without its line end); a line over the limit comes empty: it is set aside already.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the user said about a dump: the cluster it comes from and the zone of times that carry none."""
+    """What the user said about a dump: its cluster, and the zone of times that carry none."""
 
     cluster: str | None
     timezone: ZoneInfo
@@ -38,7 +38,8 @@ class Collector:
     """A dump format: how it is recognised, what it can say, how it is read.
 
     `recognises` gets the file's name and its first 64 KiB (decompressed, may end mid-line).
-    `read` yields events and set-aside lines in file order; it raises `ingest.errors.UnreadableDump` where no line can be read.
+    `read` yields events and set-aside lines in file order; it raises
+    `ingest.errors.UnreadableDump` where no line can be read.
     """
 
     name: str

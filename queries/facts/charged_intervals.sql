@@ -36,19 +36,39 @@ spans as (
 
 boundaries as (
 
-    select attempt_no, from_us as at_us, high, low from spans
+    select
+        attempt_no,
+        from_us as at_us,
+        high,
+        low
+    from spans
 
     union all
 
-    select attempt_no, to_us as at_us, -high as high, -low as low from spans
+    select
+        attempt_no,
+        to_us as at_us,
+        -high as high,
+        -low as low
+    from spans
 
     union all
 
-    select attempt_no, started_us as at_us, 0 as high, 0 as low from attempt_windows
+    select
+        attempt_no,
+        started_us as at_us,
+        0 as high,
+        0 as low
+    from attempt_windows
 
     union all
 
-    select attempt_no, window_end_us as at_us, 0 as high, 0 as low from attempt_windows
+    select
+        attempt_no,
+        window_end_us as at_us,
+        0 as high,
+        0 as low
+    from attempt_windows
 
     union all
 
@@ -60,8 +80,8 @@ boundaries as (
     from attempt_windows as windows
     inner join calendar
         on
-            calendar.from_us > windows.started_us
-            and calendar.from_us < windows.window_end_us
+            windows.started_us < calendar.from_us
+            and windows.window_end_us > calendar.from_us
 
 ),
 

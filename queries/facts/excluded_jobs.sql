@@ -4,6 +4,9 @@ select attributes.job_no
 from job_attributes as attributes
 inner join exclusions
     on
-        (exclusions.field = 'partition' and attributes.partition_name like exclusions.pattern escape '\')
+        (
+            exclusions.field = 'partition'
+            and attributes.partition_name like exclusions.pattern escape '\'
+        )
         or (exclusions.field = 'name' and attributes.job_name like exclusions.pattern escape '\')
 group by attributes.job_no

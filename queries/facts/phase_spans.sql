@@ -67,11 +67,19 @@ awaited as (
         ) as progress_us,
         progress_us is null as is_start
     from (
-        select attempt_no, from_us, cast(null as bigint) as progress_us from endless
+        select
+            attempt_no,
+            from_us,
+            cast(null as bigint) as progress_us
+        from endless
         union all
         -- progress at the very instant of the start comes before it: it does not end the span
-        select attempt_no, at_us as from_us, at_us as progress_us from progressed
-    )
+        select
+            attempt_no,
+            at_us as from_us,
+            at_us as progress_us
+        from progressed
+    ) as lined_up
 
 ),
 

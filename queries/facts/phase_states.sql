@@ -1,7 +1,19 @@
 -- Whether a phase or stage was open before each instant of its reporter, and what comes next.
 -- grain: one row per attempt_no, phase, stage, rank, upload_step, at_us
 select
-    *,
+    attempt_no,
+    phase,
+    stage,
+    rank,
+    upload_step,
+    at_us,
+    starts,
+    ends,
+    start_step,
+    end_step,
+    start_async,
+    end_flags,
+    file_no,
     -- 1: open. An end beside a start leaves things as they were
     coalesce(last_value(
         case

@@ -17,19 +17,39 @@ suspected as (
 
 boundaries as (
 
-    select attempt_no, from_us as at_us, 1 as training, 0 as hang from suspected
+    select
+        attempt_no,
+        from_us as at_us,
+        1 as training,
+        0 as hang
+    from suspected
 
     union all
 
-    select attempt_no, to_us as at_us, -1 as training, 0 as hang from suspected
+    select
+        attempt_no,
+        to_us as at_us,
+        -1 as training,
+        0 as hang
+    from suspected
 
     union all
 
-    select attempt_no, from_us as at_us, 0 as training, 1 as hang from hang_windows
+    select
+        attempt_no,
+        from_us as at_us,
+        0 as training,
+        1 as hang
+    from hang_windows
 
     union all
 
-    select attempt_no, to_us as at_us, 0 as training, -1 as hang from hang_windows
+    select
+        attempt_no,
+        to_us as at_us,
+        0 as training,
+        -1 as hang
+    from hang_windows
 
 ),
 

@@ -15,8 +15,8 @@ summed as (
     inner join calendar_pieces as calendar
         on
             calendar.utc_day = intervals.from_us // 86400000000
-            and calendar.from_us <= intervals.from_us
-            and calendar.to_us > intervals.from_us
+            and intervals.from_us >= calendar.from_us
+            and intervals.from_us < calendar.to_us
     group by intervals.attempt_no, calendar.day, intervals.area, intervals.is_recovery
 
 )
@@ -42,10 +42,15 @@ select
     sum(case when area = 'uninstrumented' then us else 0 end) as uninstrumented_us,
     -- of which recovery
     sum(case when area = 'scheduling' and is_recovery then us else 0 end) as scheduling_recovery_us,
-    sum(case when area = 'hardware_setup' and is_recovery then us else 0 end) as hardware_setup_recovery_us,
-    sum(case when area = 'launcher_init' and is_recovery then us else 0 end) as launcher_init_recovery_us,
-    sum(case when area = 'trainer_init' and is_recovery then us else 0 end) as trainer_init_recovery_us,
-    sum(case when area = 'pt2_compile' and is_recovery then us else 0 end) as pt2_compile_recovery_us,
-    sum(case when area = 'checkpoint_load' and is_recovery then us else 0 end) as checkpoint_load_recovery_us
+    sum(case when area = 'hardware_setup' and is_recovery then us else 0 end)
+        as hardware_setup_recovery_us,
+    sum(case when area = 'launcher_init' and is_recovery then us else 0 end)
+        as launcher_init_recovery_us,
+    sum(case when area = 'trainer_init' and is_recovery then us else 0 end)
+        as trainer_init_recovery_us,
+    sum(case when area = 'pt2_compile' and is_recovery then us else 0 end)
+        as pt2_compile_recovery_us,
+    sum(case when area = 'checkpoint_load' and is_recovery then us else 0 end)
+        as checkpoint_load_recovery_us
 from summed
 group by attempt_no, day

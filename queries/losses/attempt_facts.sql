@@ -106,20 +106,20 @@ inner join attempt_waits as waits on windows.attempt_no = waits.attempt_no
 inner join calendar_pieces as started_days
     on
         started_days.utc_day = windows.started_us // 86400000000
-        and started_days.from_us <= windows.started_us
-        and started_days.to_us > windows.started_us
+        and windows.started_us >= started_days.from_us
+        and windows.started_us < started_days.to_us
 inner join calendar_pieces as ended_days
     on
         ended_days.utc_day = windows.ended_us // 86400000000
-        and ended_days.from_us <= windows.ended_us
-        and ended_days.to_us > windows.ended_us
+        and windows.ended_us >= ended_days.from_us
+        and windows.ended_us < ended_days.to_us
 left join job_attributes as attributes on windows.job_no = attributes.job_no
 left join first_batches on windows.attempt_no = first_batches.attempt_no
 left join calendar_pieces as first_batch_days
     on
         first_batch_days.utc_day = first_batches.first_batch_us // 86400000000
-        and first_batch_days.from_us <= first_batches.first_batch_us
-        and first_batch_days.to_us > first_batches.first_batch_us
+        and first_batches.first_batch_us >= first_batch_days.from_us
+        and first_batches.first_batch_us < first_batch_days.to_us
 left join attempt_areas as areas on windows.attempt_no = areas.attempt_no
 left join attempt_causes as causes
     on

@@ -116,13 +116,23 @@ followed as (
 
 awaited as (
 
-    select attempt_no, step, captured_us, to_us, is_good
+    select
+        attempt_no,
+        step,
+        captured_us,
+        to_us,
+        is_good
     from matched
     where precedence = 1
 
     union all
 
-    select attempt_no, step, captured_us, to_us, is_good
+    select
+        attempt_no,
+        step,
+        captured_us,
+        to_us,
+        is_good
     from followed
     where is_save = 1
 

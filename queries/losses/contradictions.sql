@@ -82,7 +82,10 @@ told as (
         events.job_no,
         events.attempt,
         'end_without_outcome' as kind,
-        case when events.exit_code is null then 'no exit code' else concat('exit code ', events.exit_code) end
+        case
+            when events.exit_code is null then 'no exit code' else
+                concat('exit code ', events.exit_code)
+        end
             as what,
         events.at_us
     from stg_events as events

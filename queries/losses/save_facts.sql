@@ -23,5 +23,5 @@ inner join attempt_facts as facts
 inner join calendar_pieces as days
     on
         days.utc_day = checkpoints.saved_us // 86400000000
-        and days.from_us <= checkpoints.saved_us
-        and days.to_us > checkpoints.saved_us
+        and checkpoints.saved_us >= days.from_us
+        and checkpoints.saved_us < days.to_us

@@ -1,5 +1,5 @@
--- Nearest-rank percentiles of each latency per team, workload and day; for `fleet` and `all` they are
--- taken over the attempts of that scope, never over other percentiles.
+-- Nearest-rank percentiles of each latency per team, workload and day; for `fleet` and `all` they
+-- are taken over the attempts of that scope, never over other percentiles.
 -- grain: one row per team, workload, day, measure
 with
 

@@ -74,7 +74,9 @@ ended as (
         sum(case when facts.outcome = 'timeout' then 1 else 0 end) as timeout,
         sum(case when facts.outcome = 'lost' then 1 else 0 end) as lost,
         sum(case
-            when facts.outcome in ('failed', 'timeout', 'lost') and attributions.attribution = 'infra'
+            when
+                facts.outcome in ('failed', 'timeout', 'lost')
+                and attributions.attribution = 'infra'
                 then 1
             else 0
         end) as infra_failures,
@@ -181,13 +183,29 @@ saved as (
 
 keys as (
 
-    select team, workload, day from charged
+    select
+        team,
+        workload,
+        day
+    from charged
     union
-    select team, workload, day from ended
+    select
+        team,
+        workload,
+        day
+    from ended
     union
-    select team, workload, day from begun
+    select
+        team,
+        workload,
+        day
+    from begun
     union
-    select team, workload, day from saved
+    select
+        team,
+        workload,
+        day
+    from saved
 
 )
 

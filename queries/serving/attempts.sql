@@ -11,7 +11,7 @@ select
     facts.model,
     facts.priority,
     facts.job_name,
-    facts.partition_name as "partition",
+    facts.partition_name as "partition",  -- noqa: RF06
     facts.gpus,
     facts.gpu_type,
     facts.allocation_id,
@@ -47,26 +47,31 @@ select
     facts.ttr_without_queue_us / 1e6 as ttr_without_queue_seconds,
     -- null: its sources cannot say what it did
     case when facts.is_instrumented then facts.scheduling_us end / 1e6 as scheduling_seconds,
-    case when facts.is_instrumented then facts.hardware_setup_us end / 1e6 as hardware_setup_seconds,
+    case when facts.is_instrumented then facts.hardware_setup_us end
+    / 1e6 as hardware_setup_seconds,
     case when facts.is_instrumented then facts.launcher_init_us end / 1e6 as launcher_init_seconds,
     case when facts.is_instrumented then facts.trainer_init_us end / 1e6 as trainer_init_seconds,
     case when facts.is_instrumented then facts.pt2_compile_us end / 1e6 as pt2_compile_seconds,
-    case when facts.is_instrumented then facts.checkpoint_load_us end / 1e6 as checkpoint_load_seconds,
+    case when facts.is_instrumented then facts.checkpoint_load_us end
+    / 1e6 as checkpoint_load_seconds,
     case when facts.is_instrumented then facts.effective_us end / 1e6 as effective_seconds,
     case when facts.is_instrumented then facts.unsaved_us end / 1e6 as unsaved_seconds,
     case when facts.is_instrumented then facts.hang_us end / 1e6 as hang_seconds,
-    case when facts.is_instrumented then facts.checkpoint_save_us end / 1e6 as checkpoint_save_seconds,
+    case when facts.is_instrumented then facts.checkpoint_save_us end
+    / 1e6 as checkpoint_save_seconds,
     case when facts.is_instrumented then facts.evaluation_us end / 1e6 as evaluation_seconds,
     case when facts.is_instrumented then facts.data_wait_us end / 1e6 as data_wait_seconds,
     case when facts.is_instrumented then facts.shutdown_us end / 1e6 as shutdown_seconds,
     case when facts.is_instrumented then facts.unaccounted_us end / 1e6 as unaccounted_seconds,
     facts.uninstrumented_us / 1e6 as uninstrumented_seconds,
-    (facts.scheduling_recovery_us
+    (
+        facts.scheduling_recovery_us
         + facts.hardware_setup_recovery_us
         + facts.launcher_init_recovery_us
         + facts.trainer_init_recovery_us
         + facts.pt2_compile_recovery_us
-        + facts.checkpoint_load_recovery_us) / 1e6 as recovery_seconds,
+        + facts.checkpoint_load_recovery_us
+    ) / 1e6 as recovery_seconds,
     -- saves and compiles
     case when facts.is_instrumented then facts.checkpoint_saves end as checkpoint_saves,
     facts.recompiles,

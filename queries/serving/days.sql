@@ -1,5 +1,5 @@
--- Every day from the first to the newest with data. A day is complete when the clock of every source
--- that spoke in the last seven days has passed its end.
+-- Every day from the first to the newest with data. A day is complete when the clock of every
+-- source that spoke in the last seven days has passed its end.
 -- grain: one row per day
 with
 
@@ -8,7 +8,7 @@ clocks as (
     select min(clock_us) as slowest_us
     from warehouse.sources
     where clock_us >= (
-        select max(sources.clock_us) - 604800000000 from warehouse.sources as sources
+        select max(newest.clock_us) - 604800000000 from warehouse.sources as newest
     )
 
 ),

@@ -32,14 +32,18 @@ select
     totals.unaccounted_gpu_us / 1e6 as unaccounted_gpu_seconds,
     totals.uninstrumented_us / 1e6 as uninstrumented_seconds,
     totals.uninstrumented_gpu_us / 1e6 as uninstrumented_gpu_seconds,
-    case when totals.wall_us > totals.uninstrumented_us then totals.effective_us end / 1e6 as effective_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.effective_us end
+    / 1e6 as effective_seconds,
     case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.effective_gpu_us end / 1e6
         as effective_gpu_seconds,
-    case when totals.wall_us > totals.uninstrumented_us then totals.unsaved_us end / 1e6 as unsaved_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.unsaved_us end
+    / 1e6 as unsaved_seconds,
     case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.unsaved_gpu_us end / 1e6
         as unsaved_gpu_seconds,
-    case when totals.wall_us > totals.uninstrumented_us then totals.checkpoint_save_us end / 1e6 as checkpoint_save_seconds,
-    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.checkpoint_save_gpu_us end / 1e6
+    case when totals.wall_us > totals.uninstrumented_us then totals.checkpoint_save_us end
+    / 1e6 as checkpoint_save_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.checkpoint_save_gpu_us end
+    / 1e6
         as checkpoint_save_gpu_seconds,
     (
         totals.unsaved_us
@@ -55,8 +59,10 @@ select
         + totals.data_wait_gpu_us
         + totals.hang_gpu_us
     ) / 1e6 as wasted_gpu_seconds,
-    case when totals.gpu_us > totals.uninstrumented_gpu_us
-        then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us end / 1e6
+    case
+        when totals.gpu_us > totals.uninstrumented_gpu_us
+            then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us
+    end / 1e6
         as lost_gpu_seconds,
     totals.interruption_loss_gpu_us / 1e6 as interruption_loss_gpu_seconds,
     -- percentiles
@@ -69,15 +75,18 @@ select
     latencies.save_p99_us / 1e6 as checkpoint_save_p99_seconds,
     -- ratios: of sums, computed once
     totals.effective_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as ett_ratio,
-    totals.effective_gpu_us / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as ett_gpu_ratio,
+    totals.effective_gpu_us
+    / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as ett_gpu_ratio,
     (totals.wall_us - totals.uninstrumented_us - totals.effective_us - totals.unsaved_us)
     / nullif(totals.wall_us - totals.uninstrumented_us, 0) as idleness_ratio,
     (totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us - totals.unsaved_gpu_us)
     / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as idleness_gpu_ratio,
     totals.unsaved_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as failure_ratio,
-    totals.unsaved_gpu_us / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as failure_gpu_ratio,
+    totals.unsaved_gpu_us
+    / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as failure_gpu_ratio,
     totals.effective_us
-    / nullif(totals.wall_us - totals.uninstrumented_us + totals.queue_us, 0) as ettr_with_queue_ratio,
+    / nullif(totals.wall_us - totals.uninstrumented_us + totals.queue_us, 0)
+        as ettr_with_queue_ratio,
     totals.preempted / nullif(totals.attempts_ended, 0) as preemption_ratio,
     totals.jobs_preempted / nullif(totals.jobs_running, 0) as preempted_job_ratio,
     (totals.gpu_us - totals.uninstrumented_gpu_us) / nullif(totals.gpu_us, 0) as instrumented_ratio,

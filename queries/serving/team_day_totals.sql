@@ -1,4 +1,5 @@
--- Everything that adds up, per scope and day, in microseconds: teams and `fleet`, workloads and `all`.
+-- Everything that adds up, per scope and day, in microseconds: each team and `fleet`, each workload
+-- and `all`.
 -- grain: one row per team, workload, day
 select
     coalesce(team, 'fleet') as team,

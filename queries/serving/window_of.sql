@@ -57,11 +57,14 @@ totals as (
         coalesce(sum(chosen_days.unaccounted_gpu_us), 0) as unaccounted_gpu_us,
         coalesce(sum(chosen_days.uninstrumented_gpu_us), 0) as uninstrumented_gpu_us,
         coalesce(sum(chosen_days.scheduling_recovery_gpu_us), 0) as scheduling_recovery_gpu_us,
-        coalesce(sum(chosen_days.hardware_setup_recovery_gpu_us), 0) as hardware_setup_recovery_gpu_us,
-        coalesce(sum(chosen_days.launcher_init_recovery_gpu_us), 0) as launcher_init_recovery_gpu_us,
+        coalesce(sum(chosen_days.hardware_setup_recovery_gpu_us), 0)
+            as hardware_setup_recovery_gpu_us,
+        coalesce(sum(chosen_days.launcher_init_recovery_gpu_us), 0)
+            as launcher_init_recovery_gpu_us,
         coalesce(sum(chosen_days.trainer_init_recovery_gpu_us), 0) as trainer_init_recovery_gpu_us,
         coalesce(sum(chosen_days.pt2_compile_recovery_gpu_us), 0) as pt2_compile_recovery_gpu_us,
-        coalesce(sum(chosen_days.checkpoint_load_recovery_gpu_us), 0) as checkpoint_load_recovery_gpu_us,
+        coalesce(sum(chosen_days.checkpoint_load_recovery_gpu_us), 0)
+            as checkpoint_load_recovery_gpu_us,
         coalesce(sum(chosen_days.queue_us), 0) as queue_us,
         coalesce(sum(chosen_days.queue_gpu_us), 0) as queue_gpu_us,
         coalesce(sum(chosen_days.interruption_loss_us), 0) as interruption_loss_us,
@@ -103,7 +106,9 @@ totals as (
 
 samples as (
 
-    select 'tts' as measure, tts_us as us
+    select
+        'tts' as measure,
+        tts_us as us
     from attempts
     where
         is_counted
@@ -114,7 +119,9 @@ samples as (
 
     union all
 
-    select 'ttr' as measure, ttr_us as us
+    select
+        'ttr' as measure,
+        ttr_us as us
     from attempts
     where
         is_counted
@@ -125,7 +132,9 @@ samples as (
 
     union all
 
-    select 'save' as measure, save_us as us
+    select
+        'save' as measure,
+        save_us as us
     from save_times
     where
         (chosen_team = 'fleet' or team = chosen_team)
@@ -167,8 +176,8 @@ span as (
 select
     chosen_team as team,
     chosen_workload as workload,
-    first_day,
-    last_day,
+    first_day as first_day,  -- noqa: AL09
+    last_day as last_day,  -- noqa: AL09
     span.is_complete,
     span.days,
     totals.jobs_running as jobs,
@@ -199,14 +208,18 @@ select
     totals.unaccounted_gpu_us / 1e6 as unaccounted_gpu_seconds,
     totals.uninstrumented_us / 1e6 as uninstrumented_seconds,
     totals.uninstrumented_gpu_us / 1e6 as uninstrumented_gpu_seconds,
-    case when totals.wall_us > totals.uninstrumented_us then totals.effective_us end / 1e6 as effective_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.effective_us end
+    / 1e6 as effective_seconds,
     case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.effective_gpu_us end / 1e6
         as effective_gpu_seconds,
-    case when totals.wall_us > totals.uninstrumented_us then totals.unsaved_us end / 1e6 as unsaved_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.unsaved_us end
+    / 1e6 as unsaved_seconds,
     case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.unsaved_gpu_us end / 1e6
         as unsaved_gpu_seconds,
-    case when totals.wall_us > totals.uninstrumented_us then totals.checkpoint_save_us end / 1e6 as checkpoint_save_seconds,
-    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.checkpoint_save_gpu_us end / 1e6
+    case when totals.wall_us > totals.uninstrumented_us then totals.checkpoint_save_us end
+    / 1e6 as checkpoint_save_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.checkpoint_save_gpu_us end
+    / 1e6
         as checkpoint_save_gpu_seconds,
     (
         totals.unsaved_us
@@ -222,8 +235,10 @@ select
         + totals.data_wait_gpu_us
         + totals.hang_gpu_us
     ) / 1e6 as wasted_gpu_seconds,
-    case when totals.gpu_us > totals.uninstrumented_gpu_us
-        then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us end / 1e6
+    case
+        when totals.gpu_us > totals.uninstrumented_gpu_us
+            then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us
+    end / 1e6
         as lost_gpu_seconds,
     totals.interruption_loss_gpu_us / 1e6 as interruption_loss_gpu_seconds,
     -- percentiles
@@ -236,15 +251,18 @@ select
     latencies.save_p99_us / 1e6 as checkpoint_save_p99_seconds,
     -- ratios: of sums, computed once
     totals.effective_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as ett_ratio,
-    totals.effective_gpu_us / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as ett_gpu_ratio,
+    totals.effective_gpu_us
+    / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as ett_gpu_ratio,
     (totals.wall_us - totals.uninstrumented_us - totals.effective_us - totals.unsaved_us)
     / nullif(totals.wall_us - totals.uninstrumented_us, 0) as idleness_ratio,
     (totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us - totals.unsaved_gpu_us)
     / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as idleness_gpu_ratio,
     totals.unsaved_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as failure_ratio,
-    totals.unsaved_gpu_us / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as failure_gpu_ratio,
+    totals.unsaved_gpu_us
+    / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as failure_gpu_ratio,
     totals.effective_us
-    / nullif(totals.wall_us - totals.uninstrumented_us + totals.queue_us, 0) as ettr_with_queue_ratio,
+    / nullif(totals.wall_us - totals.uninstrumented_us + totals.queue_us, 0)
+        as ettr_with_queue_ratio,
     totals.preempted / nullif(totals.attempts_ended, 0) as preemption_ratio,
     totals.jobs_preempted / nullif(totals.jobs_running, 0) as preempted_job_ratio,
     (totals.gpu_us - totals.uninstrumented_gpu_us) / nullif(totals.gpu_us, 0) as instrumented_ratio,

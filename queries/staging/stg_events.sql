@@ -39,9 +39,7 @@ select
 from scoped_events as scoped
 where
     scoped.row_key is null
-    and not exists (
-        select 1 from stg_superseded as superseded where superseded.row_no = scoped.row_no
-    )
+    and scoped.row_no not in (select superseded.row_no from stg_superseded as superseded)
 
 union all
 

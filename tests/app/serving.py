@@ -246,7 +246,7 @@ def _detail_rows(attempt: Attempt) -> Iterable[dict[str, Any]]:
     base = {"job_id": attempt.job_id, "attempt": attempt.number, "stage": None, "rank": None}
     for place, (area, start, end) in enumerate(_intervals(attempt)):
         is_recovery = attempt.is_recovering and area in STARTUP_AREAS
-        times = {"started_us": start, "ended_us": end, "step": None, "file": None}
+        times = {"started_us": start, "ended_us": end, "step": None, "file_no": None}
         yield {
             **base,
             **times,
@@ -261,7 +261,7 @@ def _detail_rows(attempt: Attempt) -> Iterable[dict[str, Any]]:
             "name": "training" if area in ("effective", "unsaved") else area,
             "rank": 0,
             "detail": None,
-            "file": "dumps/events-0303.jsonl.gz",
+            "file_no": 1,
         }
         if area == "checkpoint_save":
             status = ("good", "failed", "cut_off")[place % 3]
@@ -283,7 +283,7 @@ def _detail_rows(attempt: Attempt) -> Iterable[dict[str, Any]]:
             "ended_us": None,
             "step": None,
             "detail": attempt.message,
-            "file": "dumps/events-0303.jsonl.gz",
+            "file_no": 1,
         }
 
 
@@ -298,7 +298,7 @@ _DETAIL = {
     "ended_us": pl.Int64,
     "step": pl.Int64,
     "detail": pl.String,
-    "file": pl.String,
+    "file_no": pl.Int32,
 }
 
 

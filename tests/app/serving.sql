@@ -228,6 +228,8 @@ create table regressions (
 
 create table detail_files (day date, file varchar);
 
+create table ingested_files as select 1 as file_no, 'dumps/events-0303.jsonl.gz' as file;
+
 create table identity_by_day as
 select
     day,

@@ -1,4 +1,4 @@
-"""The engine against the oracle on thousands of random fleets: every attempt, area and day, exactly."""
+"""The engine against the oracle on thousands of random fleets: every attempt and day, exactly."""
 
 from __future__ import annotations
 

@@ -340,7 +340,8 @@ def earlier(told: Told, by_us: int) -> Told:
 def line_of(sample: Sample, broken: dict[str, Any]) -> str:
     """The text of a line as the Data page shows it."""
     lines = (sample.dumps / broken["file"]).read_bytes().split(b"\n")
-    return lines[broken["line"] - 1].decode(errors="replace")[:2000]
+    line: bytes = lines[broken["line"] - 1]
+    return line.decode(errors="replace")[:2000]
 
 
 def good_lines(sample: Sample) -> Iterator[dict[str, Any]]:

@@ -409,10 +409,9 @@ def test_a_window_counts_a_job_of_several_days_once(fleet: Path, windows: dict[S
 
 
 def test_a_window_says_which_days_it_is_of(windows: dict[Scope, Row]) -> None:
-    for scope, window in windows.items():
-        assert scope == tuple(
-            window[name] for name in ("team", "workload", "first_day", "last_day")
-        )
+    keys = ("team", "workload", "first_day", "last_day")
+
+    assert list(windows) == [tuple(map(row.get, keys)) for row in windows.values()]
 
 
 def test_areas_and_interruptions_of_a_window_are_those_of_its_days(fleet: Path) -> None:
