@@ -19,7 +19,8 @@ run: ## set up, sample fleet -> warehouse, dashboard and exporter up; DASHBOARD_
 	@tools/install run
 	@$(bin)/python -m app.serve --check
 	@if [ -d .sample ]; then tools/sample --if-old-say; else tools/sample; fi
-	@$(bin)/ett-ingest .sample
+	@# the sample tells all of its last day: that day is complete
+	@$(bin)/ett-ingest .sample --as-of "$$(date -u -r .sample +%FT00:00:00Z)"
 	@exec $(bin)/python -m app.serve
 
 serve: ## dashboard and exporter up on the warehouse as it is, without the sample fleet

@@ -71,24 +71,23 @@ def row(sql: str, *parameters: object) -> dict[str, Any]:
     return next(frame(sql, *parameters).iter_rows(named=True), {})
 
 
-def detail(job_id: str, ended_at: list[datetime], time_zone: str) -> pl.DataFrame:
-    """The Gantt's rows of a job whose attempts ended at these UTC instants.
+def detail(job_id: str) -> pl.DataFrame:
+    """What the page of a job draws: areas as charged, spans as reported, saves, failures.
 
-    Columns are those of the detail Parquet; empty where no file lists the days. Raises ViewFailed.
+    Columns: job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail, file (the
+    dump it came from). Empty where the job has none. Raises ViewFailed.
     """
-    days = sorted({_day(instant, time_zone) for instant in ended_at})
-    listed = frame("select file from detail_files where list_contains(?::date[], day)", days)
-    files = [str(folder() / "detail" / name) for name in listed["file"].sort()]
-    if not files:
+    held = row("select file from job_details where job_id = ?", job_id).get("file")
+    if held is None:
         return pl.DataFrame()
-    return frame(_DETAIL, files, job_id)
+    return frame(_DETAIL, str(folder() / "detail" / held), job_id)
 
 
 # Intervals of one area that adjoin are drawn as one: they were cut where a span or a day ended.
 _DETAIL = """
     with told as (
         select
-            rows.* exclude (file_no),
+            rows.* exclude (file_no, base_job_no),
             files.file,
             rows.kind = 'area'
             and rows.name = lag(rows.name) over before
@@ -121,10 +120,6 @@ def midnight(day: date, time_zone: str) -> datetime:
     """The UTC instant (naive, as the warehouse keeps times) at which a day starts in its zone."""
     start = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(time_zone))
     return start.astimezone(ZoneInfo("UTC")).replace(tzinfo=None)
-
-
-def _day(instant: datetime, time_zone: str) -> date:
-    return instant.replace(tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo(time_zone)).date()
 
 
 def _reading() -> Path:

@@ -1,20 +1,23 @@
-"""One immutable Parquet file for each day of attempt end, rewritten only when that day changed.
+"""What the page of one job draws, in immutable Parquet files; each job stands in one of them.
 
-What a page of one job draws is too much to rebuild at each publish (docs/design.md section 2).
+A batch writes the jobs that it touched and nothing else; files that no job is in any more go, and
+many small ones become one (docs/adr/0005).
 """
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
 
-from ingest.warehouse import Warehouse, scratch
+import duckdb
+
+from ingest.warehouse import Warehouse
+
+MOST_FILES = 48
+MERGED_AT_ONCE = 32
 
 _COLUMNS = (
-    "job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail, file_no, "
-    "base_job_no"
+    "base_job_no, job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail, "
+    "file_no"
 )
 
 
@@ -23,89 +26,67 @@ def folder(warehouse: Path) -> Path:
     return warehouse / "detail"
 
 
-def collect(warehouse: Warehouse, part: int) -> None:
-    """Write aside the detail of the jobs that were just computed, a file a day."""
-    if part == 0:
-        shutil.rmtree(_spool(warehouse), ignore_errors=True)
-        _spool(warehouse).mkdir(parents=True)
-    _copy(warehouse, f"select day, {_COLUMNS} from detail_rows", _spool(warehouse) / f"part-{part}")
-
-
-def rewrite(warehouse: Warehouse) -> None:
-    """Make the file of every day in which a touched job ended, before or after, anew."""
+def write(warehouse: Warehouse, part: int) -> None:
+    """Write the detail of the jobs that were just computed, one part of the touched ones."""
     connection = warehouse.connection
-    folder(warehouse.folder).mkdir(parents=True, exist_ok=True)
-    fresh = _pieces(_spool(warehouse))
-    old: dict[date, str] = dict(
-        connection.execute(
-            "select day, file from detail_files where day in (select day from touched_days)"
-        ).fetchall()
+    name = _name(connection, str(part))
+    rows = _copy(warehouse, f"select {_COLUMNS} from detail_rows", name)
+    connection.execute(
+        "delete from job_details where base_job_no in (select base_job_no from attempt_facts)"
     )
-    mixed = {day for day in {*fresh, *old} if day in old or len(fresh[day]) > 1}
-    ready = {day: pieces[0] for day, pieces in fresh.items() if day not in mixed}
-    ready |= _merged(warehouse, mixed, fresh, old)
+    if rows:
+        connection.execute(
+            "insert into job_details select distinct base_job_no, ? from attempt_facts", [name]
+        )
+        connection.execute("insert into detail_files values (?, ?)", [name, rows])
+
+
+def tidy(warehouse: Warehouse) -> None:
+    """Strike off files that hold no job any more, and merge the smallest where there are many."""
+    connection = warehouse.connection
+    connection.execute(
+        "delete from detail_files where file not in (select file from job_details)"
+    )
+    files = connection.execute("select file from detail_files order by rows, file").fetchall()
+    if len(files) > MOST_FILES:
+        _merge(warehouse, [file for (file,) in files[:MERGED_AT_ONCE]])
+
+
+def _merge(warehouse: Warehouse, files: list[str]) -> None:
+    connection = warehouse.connection
+    paths = ", ".join(_quoted(folder(warehouse.folder) / file) for file in files)
+    name = _name(connection, "merged")
+    rows = _copy(
+        warehouse,
+        f"select {', '.join('told.' + column.strip() for column in _COLUMNS.split(','))} "
+        f"from read_parquet([{paths}], filename = 'path') as told "
+        "inner join job_details as held on told.base_job_no = held.base_job_no "
+        "and parse_filename(told.path) = held.file",
+        name,
+    )
+    connection.execute(
+        "update job_details set file = $name where list_contains($files, file)",
+        {"name": name, "files": files},
+    )
+    connection.execute("delete from detail_files where list_contains(?, file)", [files])
+    connection.execute("insert into detail_files values (?, ?)", [name, rows])
+
+
+def _name(connection: duckdb.DuckDBPyConnection, part: str) -> str:
     sequence = connection.execute("select publication + 1 from meta").fetchone()
     assert sequence is not None
-    written = []
-    for day, path in sorted(ready.items()):
-        name = f"{day}-{sequence[0]}.parquet"
-        path.replace(folder(warehouse.folder) / name)
-        written.append((day, name))
-    connection.execute(
-        "delete from detail_files where list_contains($days, day)", {"days": [*ready, *old]}
-    )
-    if written:
-        days, names = zip(*written, strict=True)
-        connection.execute("insert into detail_files select unnest(?), unnest(?)", [days, names])
+    return f"{sequence[0]:08d}-{part}.parquet"
 
 
-def _merged(
-    warehouse: Warehouse, days: set[date], fresh: dict[date, list[Path]], old: dict[date, str]
-) -> dict[date, Path]:
-    """New rows and the old rows of jobs that were not touched, for the days that have both."""
-    sources = []
-    if pieces := [path for day in days for path in fresh.get(day, [])]:
-        sources.append(
-            f"select day, {_COLUMNS} from read_parquet({_listed(pieces)}, "
-            "hive_partitioning = true, hive_types = {'day': date})"
-        )
-    if kept := [folder(warehouse.folder) / old[day] for day in days if day in old]:
-        sources.append(
-            f"select known.day, {_COLUMNS} "
-            f"from read_parquet({_listed(kept)}, filename = 'written_as') "
-            "inner join (select day, file as known_as from detail_files) as known "
-            "on parse_filename(written_as) = known.known_as "
-            "where base_job_no not in (select job_no from touched_jobs)"
-        )
-    if not sources:
-        return {}
-    target = _spool(warehouse) / "merged"
-    _copy(warehouse, " union all ".join(sources), target)
-    return {day: paths[0] for day, paths in _pieces(target.parent, "merged").items()}
-
-
-def _pieces(spool: Path, part: str = "part-*") -> dict[date, list[Path]]:
-    found: dict[date, list[Path]] = {}
-    for path in sorted(spool.glob(f"{part}/day=*/*.parquet")):
-        day = date.fromisoformat(path.parent.name.removeprefix("day="))
-        found.setdefault(day, []).append(path)
-    return found
-
-
-def _copy(warehouse: Warehouse, select: str, target: Path) -> None:
-    warehouse.connection.execute(
-        f"copy ({select}) to {_quoted(target)} "
-        "(format parquet, compression snappy, partition_by (day))"
-    )
-
-
-def _listed(paths: Iterable[Path]) -> str:
-    return "[" + ", ".join(_quoted(path) for path in paths) + "]"
+def _copy(warehouse: Warehouse, select: str, name: str) -> int:
+    target = folder(warehouse.folder)
+    target.mkdir(parents=True, exist_ok=True)
+    row = warehouse.connection.execute(
+        f"copy ({select}) to {_quoted(target / name)} (format parquet, compression snappy)"
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
-
-
-def _spool(warehouse: Warehouse) -> Path:
-    return scratch(warehouse.folder) / "detail"

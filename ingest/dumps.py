@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import zstandard
 
 from ingest.errors import UnreadableDump, UnusableArguments
@@ -30,6 +31,7 @@ _STEP = 64 * 1024
 _BLOCKS_SKIPPED = 4  # of the length of the longest line, in search for the end of a first line
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_WHITE = np.frombuffer(b" \t\r", dtype=np.uint8)
 _BOM = b"\xef\xbb\xbf"
 _APART = re.compile(rb'"[ \t\r]+:')
 _OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock")
@@ -212,8 +214,10 @@ class _KeyMarks:
             return
         across = self._last + block[:1]
         self._last = block[-1:]
-        self.found += block.count(b'":') + (across == b'":')
-        may_stand_apart = any(pair in block for pair in (b" :", b"\t:", b"\r:"))
+        text = np.frombuffer(block, dtype=np.uint8)
+        before = text[np.flatnonzero(text[1:] == ord(":"))]  # one pass instead of four searches
+        self.found += int(np.count_nonzero(before == ord('"'))) + (across == b'":')
+        may_stand_apart = bool(np.isin(before, _WHITE).any())
         if _BORDER.fullmatch(across) or (may_stand_apart and _APART.search(block)):
             self.found = None
 

@@ -79,11 +79,11 @@ def _recompute(warehouse: Warehouse, settings: Settings, since_file_no: int | No
         model.compute(connection, "staging", "facts", "losses")
         _touch_days(connection, "")
         _keep(connection, part, parts)
-        detail.collect(warehouse, part)
+        detail.write(warehouse, part)
         model.forget(connection, "staging", "facts", "losses")
     _unscope(connection)
     _roll_up(connection)
-    detail.rewrite(warehouse)
+    detail.tidy(warehouse)
     connection.execute("update meta set publication = publication + 1")
 
 

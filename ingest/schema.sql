@@ -134,6 +134,11 @@ create table if not exists rejected_lines (
 );
 
 create table if not exists detail_files (
-    day date not null,                  -- of attempt end
-    file varchar not null               -- name inside detail/
+    file varchar not null,              -- name inside detail/
+    rows bigint not null                -- when it was written; jobs leave it when they change
+);
+
+create table if not exists job_details (
+    base_job_no bigint not null,
+    file varchar not null               -- the only file in which this job is looked up
 );

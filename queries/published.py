@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -23,7 +24,7 @@ def published(warehouse: str | Path) -> Path:
         ) from None
     except UnicodeDecodeError:
         name = ""
-    if not name or Path(name).name != name or not (folder / name).is_file():
+    if not name or Path(name).name != name or not os.path.isfile(folder / name):
         raise NothingPublished(
             f"{folder / 'CURRENT'} names no file that is there. Run `make ingest LOGS=...` again."
         )

@@ -26,7 +26,6 @@ if not job:
     st.stop()
 
 attempts = data.frame(selects.ATTEMPTS, asked)
-zone = data.row("select time_zone from publication")["time_zone"]
 about = f"Job {asked}"
 stem = f"ett_job_{words.slug(asked)}"
 st.page_link(JOBS_PAGE, label="All jobs", icon=":material/arrow_back:")
@@ -93,7 +92,7 @@ if attempts.is_empty():
 
 detail = pl.DataFrame()
 with parts.card("Timeline", "What did each attempt do, and where did it stop?", parts.EVIDENCE):
-    detail = data.detail(asked, attempts["ended_at"].drop_nulls().to_list(), zone)
+    detail = data.detail(asked)
     if detail.is_empty():
         st.caption("No timeline is kept for this job.")
     else:

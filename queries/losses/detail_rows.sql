@@ -71,7 +71,6 @@ drawn as (
 )
 
 select
-    facts.ended_day as day,
     facts.base_job_no,
     names.job_id,
     facts.attempt,

@@ -8,7 +8,6 @@ charged as (
         days.team,
         days.workload,
         days.day,
-        count(*) as attempts_running,
         sum(days.wall_us) as wall_us,
         sum(days.wall_us * days.gpus) as gpu_us,
         sum(days.scheduling_us) as scheduling_us,
@@ -101,6 +100,7 @@ present as (
         days.workload,
         days.day,
         days.job_no,
+        days.attempt,
         0 as is_preempted
     from attempt_day_facts_kept as days
     inner join touched_days as touched on days.day = touched.day
@@ -113,6 +113,7 @@ present as (
         facts.workload,
         facts.ended_day as day,
         facts.job_no,
+        facts.attempt,
         case when facts.outcome = 'preempted' then 1 else 0 end as is_preempted
     from attempt_facts_kept as facts
     inner join touched_days as touched on facts.ended_day = touched.day
@@ -127,6 +128,7 @@ present_jobs as (
         workload,
         day,
         job_no,
+        count(distinct attempt) as attempts,
         max(is_preempted) as is_preempted
     from present
     group by team, workload, day, job_no
@@ -140,6 +142,7 @@ running as (
         workload,
         day,
         count(*) as jobs_running,
+        cast(sum(attempts) as bigint) as attempts_running,
         sum(is_preempted) as jobs_preempted
     from present_jobs
     group by team, workload, day
@@ -263,7 +266,7 @@ select
     coalesce(ended.interruption_loss_us, 0) as interruption_loss_us,
     coalesce(ended.interruption_loss_gpu_us, 0) as interruption_loss_gpu_us,
     -- counts
-    coalesce(charged.attempts_running, 0) as attempts_running,
+    coalesce(running.attempts_running, 0) as attempts_running,
     coalesce(running.jobs_running, 0) as jobs_running,
     coalesce(running.jobs_preempted, 0) as jobs_preempted,
     coalesce(ended.attempts_ended, 0) as attempts_ended,

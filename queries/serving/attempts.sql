@@ -64,20 +64,24 @@ select
     case when facts.is_instrumented then facts.shutdown_us end / 1e6 as shutdown_seconds,
     case when facts.is_instrumented then facts.unaccounted_us end / 1e6 as unaccounted_seconds,
     facts.uninstrumented_us / 1e6 as uninstrumented_seconds,
-    (
-        facts.scheduling_recovery_us
-        + facts.hardware_setup_recovery_us
-        + facts.launcher_init_recovery_us
-        + facts.trainer_init_recovery_us
-        + facts.pt2_compile_recovery_us
-        + facts.checkpoint_load_recovery_us
-    ) / 1e6 as recovery_seconds,
+    case
+        when facts.is_instrumented
+            then
+                facts.scheduling_recovery_us
+                + facts.hardware_setup_recovery_us
+                + facts.launcher_init_recovery_us
+                + facts.trainer_init_recovery_us
+                + facts.pt2_compile_recovery_us
+                + facts.checkpoint_load_recovery_us
+    end / 1e6 as recovery_seconds,
     -- saves and compiles
     case when facts.is_instrumented then facts.checkpoint_saves end as checkpoint_saves,
     facts.recompiles,
     facts.cache,
     -- what its interruption cost
-    (facts.lost_gpu_us + facts.caused_recovery_gpu_us) / 1e6 as lost_gpu_seconds,
+    case
+        when facts.is_instrumented then facts.lost_gpu_us + facts.caused_recovery_gpu_us
+    end / 1e6 as lost_gpu_seconds,
     -- exact, for what is computed over windows
     facts.tts_us,
     facts.ttr_us,

@@ -1,7 +1,5 @@
--- The Parquet file of each day of attempt end, in the folder detail/ of the warehouse.
--- grain: one row per day
-select
-    day,
-    file
+-- The Parquet files in the folder detail/ of the warehouse that hold what pages of jobs draw.
+-- grain: one row per file
+select file
 from warehouse.detail_files
-order by day asc
+order by file asc

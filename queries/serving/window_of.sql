@@ -221,20 +221,20 @@ select
     case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.checkpoint_save_gpu_us end
     / 1e6
         as checkpoint_save_gpu_seconds,
-    (
+    case when totals.wall_us > totals.uninstrumented_us then (
         totals.unsaved_us
         + totals.checkpoint_save_us
         + totals.evaluation_us
         + totals.data_wait_us
         + totals.hang_us
-    ) / 1e6 as wasted_seconds,
-    (
+    ) end / 1e6 as wasted_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then (
         totals.unsaved_gpu_us
         + totals.checkpoint_save_gpu_us
         + totals.evaluation_gpu_us
         + totals.data_wait_gpu_us
         + totals.hang_gpu_us
-    ) / 1e6 as wasted_gpu_seconds,
+    ) end / 1e6 as wasted_gpu_seconds,
     case
         when totals.gpu_us > totals.uninstrumented_gpu_us
             then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us

@@ -63,8 +63,7 @@ ordered as (
         states.row_submitted_us,
         states.row_state,
         starts.started_us,
-        lag(states.row_state) over in_order as previous_state,
-        lag(states.is_live) over in_order as previous_is_live
+        lag(states.row_state) over in_order as previous_state
     from states
     left join starts
         on
@@ -89,7 +88,6 @@ chained as (
         sum(
             case
                 when previous_state in ('REQUEUED', 'PREEMPTED', 'NODE_FAIL', 'RESIZING') then 0
-                when previous_is_live = 1 then 0
                 else 1
             end
         ) over (

@@ -75,9 +75,11 @@ def publish(folder: Path, warehouse: Warehouse, sequence: int = 1) -> Path:
     with duckdb.connect(str(path)) as connection:
         _tables(connection, warehouse, sequence)
         connection.execute(SQL.read_text(encoding="utf-8"))
-        listed = _detail_files(folder / "detail", warehouse.attempts, sequence)
-        connection.executemany("insert into detail_files values (?, ?)", listed or [(None, None)])
-        connection.execute("delete from detail_files where file is null")
+        name = f"{sequence:08d}-0.parquet"
+        rows = [row for attempt in warehouse.attempts for row in _detail_rows(attempt)]
+        pl.DataFrame(rows, schema=_DETAIL).write_parquet(folder / "detail" / name)
+        connection.execute("insert into detail_files values (?)", [name])
+        connection.execute("insert into job_details select job_id, ? from jobs", [name])
     (folder / "CURRENT.new").write_text(path.name, encoding="utf-8")
     (folder / "CURRENT.new").rename(folder / "CURRENT")
     return path
@@ -244,6 +246,7 @@ def _intervals(attempt: Attempt) -> Iterable[tuple[str, int, int]]:
 
 def _detail_rows(attempt: Attempt) -> Iterable[dict[str, Any]]:
     base = {"job_id": attempt.job_id, "attempt": attempt.number, "stage": None, "rank": None}
+    base["base_job_no"] = 1
     for place, (area, start, end) in enumerate(_intervals(attempt)):
         is_recovery = attempt.is_recovering and area in STARTUP_AREAS
         times = {"started_us": start, "ended_us": end, "step": None, "file_no": None}
@@ -299,21 +302,8 @@ _DETAIL = {
     "step": pl.Int64,
     "detail": pl.String,
     "file_no": pl.Int32,
+    "base_job_no": pl.Int64,
 }
-
-
-def _detail_files(
-    folder: Path, attempts: Sequence[Attempt], sequence: int
-) -> list[tuple[date, str]]:
-    by_day: dict[date, list[dict[str, Any]]] = {}
-    for attempt in attempts:
-        by_day.setdefault(attempt.ended_at.date(), []).extend(_detail_rows(attempt))
-    listed = []
-    for day, rows in sorted(by_day.items()):
-        name = f"{day}-{sequence}.parquet"
-        pl.DataFrame(rows, schema=_DETAIL).write_parquet(folder / name)
-        listed.append((day, name))
-    return listed
 
 
 def _tables(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, sequence: int) -> None:

@@ -226,7 +226,9 @@ create table regressions (
     lost_gpu_seconds_per_day double, detected_on date, closed_on date
 );
 
-create table detail_files (day date, file varchar);
+create table detail_files (file varchar);
+
+create table job_details (job_id varchar, file varchar);
 
 create table ingested_files as select 1 as file_no, 'dumps/events-0303.jsonl.gz' as file;
 

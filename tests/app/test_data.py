@@ -65,20 +65,19 @@ def test_nothing_published_is_said_as_such(warehouse: Path) -> None:
         data.pin()
 
 
-def test_detail_is_found_by_the_days_of_the_warehouse(fleet: Path) -> None:
+def test_detail_is_that_of_the_job_with_the_dump_it_came_from(fleet: Path) -> None:
     data.pin()
-    ended = data.frame("select ended_at from attempts where job_id = 'stubborn'")["ended_at"]
-    detail = data.detail("stubborn", ended.to_list(), "UTC")
+    detail = data.detail("stubborn")
 
     assert set(range(1, 35)) == set(detail["attempt"])
     assert {"stubborn"} == set(detail["job_id"])
+    assert {None, "dumps/events-0303.jsonl.gz"} == set(detail["file"])
 
 
-def test_detail_of_days_without_a_file_is_empty(fleet: Path) -> None:
+def test_a_job_that_is_not_there_has_no_detail(fleet: Path) -> None:
     data.pin()
 
-    assert data.detail("stubborn", [datetime(1999, 1, 1)], "UTC").is_empty()
-    assert data.detail("stubborn", [], "UTC").is_empty()
+    assert data.detail("no such job").is_empty()
 
 
 def test_a_day_starts_at_midnight_of_its_zone() -> None:

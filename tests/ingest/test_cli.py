@@ -56,21 +56,21 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (["no/such/file"], "no/such/file is not there. Give a file, a folder or a pattern."),
         (["no/such/*.jsonl"], "is not there"),
         ([""], "a path is empty"),
-        (["x" * 5_000], "cannot be read"),
-        (["."] + ["--as-of", "yesterday"], "is no time. Write it as 2026-03-01T00:00:00Z."),
-        (["."] + ["--as-of", "2026-03-01T00:00:00"], "has no offset from UTC"),
-        (["."] + ["--as-of", "2099-01-01T00:00:00Z"], "over 24 h in the future"),
-        (["."] + ["--timezone", "Mars/Olympus"], "--timezone 'Mars/Olympus' is not known"),
-        (["."] + ["--timezone", "Europe"], "--timezone 'Europe' is not known"),
-        (["."] + ["--timezone", "/etc/passwd"], "is not known"),
-        (["."] + ["--timezone", ""], "is not known"),
-        (["."] + ["--format", "csv"], "invalid choice: 'csv'"),
-        (["."] + ["--cluster", " "], "a name must not be empty"),
-        (["."] + ["--max-rejected", "-1"], "is no count of lines"),
-        (["."] + ["--wait", "nan"], "is no number of seconds"),
+        (["x" * 5_000], "is not there"),
+        ([".", "--as-of", "yesterday"], "is no time. Write it as 2026-03-01T00:00:00Z."),
+        ([".", "--as-of", "2026-03-01T00:00:00"], "has no offset from UTC"),
+        ([".", "--as-of", "2099-01-01T00:00:00Z"], "over 24 h in the future"),
+        ([".", "--timezone", "Mars/Olympus"], "--timezone 'Mars/Olympus' is not known"),
+        ([".", "--timezone", "Europe"], "--timezone 'Europe' is not known"),
+        ([".", "--timezone", "/etc/passwd"], "is not known"),
+        ([".", "--timezone", ""], "is not known"),
+        ([".", "--format", "csv"], "invalid choice: 'csv'"),
+        ([".", "--cluster", " "], "a name must not be empty"),
+        ([".", "--max-rejected", "-1"], "is no count of lines"),
+        ([".", "--wait", "nan"], "is no number of seconds"),
         ([], "required: PATH"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:40],
 )
 def test_an_argument_that_cannot_be_meant_is_refused_with_a_word(
     capsys: pytest.CaptureFixture[str],
@@ -524,7 +524,7 @@ def test_a_lost_permission_leaves_the_last_publication_standing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("megabytes", [2, 4, 6, 9])
+@pytest.mark.parametrize("megabytes", [2, 5, 8])
 def test_a_full_disk_leaves_the_last_publication_standing(tmp_path: Path, megabytes: int) -> None:
     small = tmp_path / "small"
     small.mkdir()
@@ -539,10 +539,10 @@ def test_a_full_disk_leaves_the_last_publication_standing(tmp_path: Path, megaby
                 (
                     alive(f"{number}-{job}", step, message=f"{number * 7919 + step * 104729 + job}")
                     for job in range(30)
-                    for step in range(100 * number)
+                    for step in range(200 * number)
                 ),
             )
-            for number in range(12)
+            for number in range(1, 9)
         ]
         said, jobs = [], 0
         for dump in dumps:
@@ -553,14 +553,14 @@ def test_a_full_disk_leaves_the_last_publication_standing(tmp_path: Path, megaby
             jobs = len(rows(warehouse, "from jobs"))
         standing = len(rows(warehouse, "from jobs")) if jobs else 0
         subprocess.run(["mount", "-o", "remount,size=200m", str(small)], check=True)
-        again = [run(warehouse, dump).status for dump in dumps[1:]]
+        again = run(warehouse, *dumps).status
 
         assert (2, False) == said[-1]
         assert "could not be written" in done.err
         assert "still stands" in done.err or jobs == 0
         assert jobs == standing
-        assert {0} == set(again)
-        assert [(30 * 11, 30 * 100 * sum(range(12)))] == rows(
+        assert 0 == again
+        assert [(30 * 8, 30 * 200 * sum(range(1, 9)))] == rows(
             warehouse,
             "select (select count(*) from jobs), (select sum(events) from ingested_files)",
         )

@@ -170,7 +170,7 @@ def test_what_never_saves_loses_all_its_training_when_it_is_interrupted(both: Pa
 def test_the_memory_error_of_one_rank_comes_before_the_timeouts_that_it_caused(both: Path) -> None:
     told = [
         message
-        for (file,) in rows(both, "select file from detail_files order by day")
+        for (file,) in rows(both, "select file from detail_files order by file")
         for (message,) in rows(
             both,
             "select detail from read_parquet(?) where kind = 'failure' and job_id like ? || '@%' "

@@ -228,6 +228,7 @@ def test_the_good_lines_alone_give_what_their_definitions_say(spoiled: Sample) -
     assert [] == disagreements(spoiled.warehouse, measures)[:5]
 
 
+@pytest.mark.slow
 def test_the_broken_lines_told_again_whole_give_the_truth(
     spoiled: Sample, whole: Sample, tmp_path: Path
 ) -> None:

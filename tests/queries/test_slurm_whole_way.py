@@ -151,6 +151,7 @@ def retold(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             row(62, "RUNNING", 0, 10, None, elapsed=600),
             row(63, "PENDING", 0, None, None),
             row(65, "FAILED", 0, 10, 300),
+            row(66, "RUNNING", 0, 10, None, elapsed=600),
         ),
         sacct(
             row(40, "PREEMPTED", 9000, 9001, 9060),
@@ -160,6 +161,7 @@ def retold(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             row(62, "RUNNING", 0, 10, None, elapsed=900),
             row(63, "COMPLETED", 0, 100, 200),
             row(65, "RUNNING", 0, 10, None, elapsed=900),
+            row(66, "COMPLETED", 9000, 9001, 9100, User="bob", Account="nlp"),
         ),
     )
     for number in request.param:
@@ -367,6 +369,20 @@ def test_1_a_job_id_that_is_given_out_again_is_another_job(retold: Path) -> None
     )
     assert [("fleet:40", 2), (again, 2)] == rows(
         retold, "select job_id, attempts from jobs where job_id like 'fleet:40%' order by 1"
+    )
+
+
+def test_1_a_job_whose_end_was_never_seen_does_not_go_on_in_a_job_that_got_its_id(
+    retold: Path,
+) -> None:
+    # a chain goes on only after a requeue; a row that seemed to run when it was last seen is none
+    assert [
+        ("fleet:66", 1, "running", "vision"),
+        (f"fleet:66@{seconds_of(9000)}", 1, "completed", "nlp"),
+    ] == rows(
+        retold,
+        "select job_id, attempt, outcome, team from attempts where job_id like 'fleet:66%' "
+        "order by 1",
     )
 
 

@@ -231,7 +231,7 @@ def test_a_window_has_the_columns_of_a_day(fleet: Path) -> None:
         ("identity_by_day", "day, wall_us, areas_us, gap_us"),
         ("sources", "source, format, cluster, data_at, events, rejected"),
         ("rejected_by_source", "source, reason, lines"),
-        ("detail_files", "day, file"),
+        ("detail_files", "file"),
         (
             "publication",
             "published_at, sequence, schema_version, time_zone, first_day, last_complete_day, "

@@ -1,0 +1,8 @@
+-- In which file of the folder detail/ the page of a job finds what it draws.
+-- grain: one row per job_id
+select
+    names.job_id,
+    details.file
+from warehouse.job_names_kept as names
+inner join warehouse.job_details as details on names.base_job_no = details.base_job_no
+order by names.job_id asc

@@ -1,0 +1,156 @@
+"""A process that dies in the middle of an ingest leaves every batch wholly there or wholly not."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from queries import NothingPublished, published
+from tests.ingest.warehouses import ROOT, command, contents, differences, fleet, life, run
+from tests.oracle.fleets import Fields
+from tests.queries.engine import ingest, rows, write_dump
+
+KILLS = 50
+# every batch is a file of its own, and every one is published: more places to die at
+_EAGER = (
+    "import sys; from ingest import cli, plan; plan.BATCH_FILES = 1; "
+    "cli.PUBLISH_EVERY_SECONDS = 0.0; sys.exit(cli.main(sys.argv[1:]))"
+)
+
+
+def eager(warehouse: Path, *arguments: object) -> list[str]:
+    words = ["--warehouse", warehouse, *arguments]
+    return [sys.executable, "-c", _EAGER, *map(str, words)]
+
+
+def parts(events: list[Fields], count: int) -> list[list[Fields]]:
+    return [events[number::count] for number in range(count)]
+
+
+def opens(warehouse: Path) -> bool:
+    """Whether what CURRENT names, if anything, can be read to its end."""
+    try:
+        path = published(warehouse)
+    except NothingPublished:
+        return not (warehouse / "CURRENT").exists()
+    with duckdb.connect(str(path), read_only=True) as reader:
+        listed = [name for (name,) in reader.execute("select file from detail_files").fetchall()]
+        reader.execute("select sum(wall_us) from identity_by_day").fetchall()
+    return all((warehouse / "detail" / name).is_file() for name in listed)
+
+
+@pytest.mark.slow
+def test_kills_at_any_moment_lose_halve_and_double_nothing(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    events = fleet(51, size=8)
+    dumps = [
+        write_dump(tmp_path / f"{number}.jsonl", part)
+        for number, part in enumerate(parts(events, 4))
+    ]
+    undisturbed = tmp_path / "undisturbed"
+    began = time.monotonic()
+    subprocess.run(eager(undisturbed, *dumps), cwd=ROOT, capture_output=True, check=True)
+    whole = time.monotonic() - began
+    kills = round_ = 0
+    while kills < KILLS:
+        round_ += 1
+        warehouse = tmp_path / f"killed-{round_}"
+        for _ in range(min(10, KILLS - kills)):
+            started = subprocess.Popen(
+                eager(warehouse, *dumps),
+                cwd=ROOT,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            # most of the first half second is Python that starts
+            time.sleep(chance.uniform(0.3, 0.3 + whole / 4))
+            started.send_signal(signal.SIGKILL)
+            started.wait()
+            kills += 1
+
+            assert opens(warehouse)
+
+        finished = subprocess.run(
+            eager(warehouse, *dumps), cwd=ROOT, capture_output=True, text=True
+        )
+
+        assert (0, "") == (finished.returncode, finished.stderr)
+        assert {} == differences(undisturbed, warehouse)
+        assert rows(undisturbed, "select sum(events) from ingested_files") == rows(
+            warehouse, "select sum(events) from ingested_files"
+        )
+        assert [] == leftovers(warehouse)
+
+
+def leftovers(warehouse: Path) -> list[str]:
+    """Files that no publication needs."""
+    listed: set[str] = set()
+    for path in warehouse.glob("serving-*.duckdb"):
+        with duckdb.connect(str(path), read_only=True) as reader:
+            found = reader.execute("select file from detail_files").fetchall()
+        listed |= {name for (name,) in found}
+    detail = {path.name for path in (warehouse / "detail").iterdir()}
+    return sorted([*(detail - listed), *(path.name for path in warehouse.glob("*.building*"))])
+
+
+@pytest.mark.parametrize("kilobytes", [16, 300, 1_500])
+def test_a_file_that_may_not_grow_leaves_the_last_publication_standing(
+    tmp_path: Path, kilobytes: int
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, write_dump(tmp_path / "first.jsonl", life("a")))
+    before = contents(warehouse), published(warehouse)
+    more = write_dump(tmp_path / "more.jsonl", [*life("b"), *fleet(52)])
+
+    def limit() -> None:
+        size = kilobytes * 1024
+        resource.setrlimit(
+            resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+        )
+
+    failed = subprocess.run(
+        command(warehouse, more), cwd=ROOT, capture_output=True, text=True, preexec_fn=limit
+    )
+    after = contents(warehouse), published(warehouse)
+    again = run(warehouse, more)
+
+    assert 2 == failed.returncode
+    assert "Traceback" not in failed.stderr
+    assert "What was published before still stands" in failed.stderr or "cannot be" in failed.stderr
+    assert before == after
+    assert 0 == again.status, again.err
+    assert [("b", 600.0)] == rows(
+        warehouse, "select job_id, wall_seconds from jobs where job_id = 'b'"
+    )
+    assert [] == leftovers(warehouse)
+
+
+def test_a_commit_without_its_publication_is_published_by_the_next_ingest(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+    ingest(warehouse, dump)
+    (warehouse / "CURRENT").unlink()
+    status = ingest(warehouse, dump)
+
+    assert 0 == status
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+
+
+def test_a_lock_that_a_dead_process_left_behind_holds_nobody_up(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    warehouse.mkdir()
+    (warehouse / "ingest.lock").write_text('{"pid": 1, "host": "gone", "since": "00:00:00 UTC"}')
+    (warehouse / "tmp" / "in").mkdir(parents=True)
+    (warehouse / "tmp" / "in" / "in-1").symlink_to("nowhere")
+    os.symlink("nowhere", warehouse / "tmp" / "in" / "mended-1")
+
+    assert 0 == ingest(warehouse, write_dump(tmp_path / "dump.jsonl", life("a")))

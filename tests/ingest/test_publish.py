@@ -1,0 +1,131 @@
+"""CURRENT names a file that opens, and what no reader needs any more goes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from queries import NothingPublished, published
+from tests.ingest.warehouses import STARTED_AT, alive, contents, life
+from tests.queries.engine import ingest, rows, write_dump
+
+
+def ingest_jobs(folder: Path, *jobs: str) -> Path:
+    for number, job in enumerate(jobs):
+        dump = write_dump(folder / f"{job}.jsonl", life(job, 600 + number))
+        ingest(folder / "warehouse", dump)
+    return folder / "warehouse"
+
+
+def serving(warehouse: Path) -> list[str]:
+    return sorted(path.name for path in warehouse.glob("serving-*"))
+
+
+def test_the_last_three_publications_stay_with_their_detail(tmp_path: Path) -> None:
+    warehouse = ingest_jobs(tmp_path, *"abcdef")
+    listed = set()
+    for name in serving(warehouse):
+        with duckdb.connect(str(warehouse / name), read_only=True) as reader:
+            listed |= set(reader.execute("select file from detail_files").fetchall())
+    detail = {(path.name,) for path in (warehouse / "detail").iterdir()}
+
+    assert 3 == len(serving(warehouse))
+    assert published(warehouse).name == serving(warehouse)[-1]
+    assert listed == detail
+
+
+def test_a_publication_never_changes_once_it_is_named(tmp_path: Path) -> None:
+    warehouse = ingest_jobs(tmp_path, "a")
+    first = published(warehouse)
+    before = first.read_bytes()
+    ingest_jobs(tmp_path, "b", "c")
+
+    assert before == first.read_bytes()
+
+
+def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
+    warehouse = ingest_jobs(tmp_path, "a")
+    before = published(warehouse), os.stat(published(warehouse)).st_mtime_ns
+    ingest_jobs(tmp_path, "a")
+
+    assert before == (published(warehouse), os.stat(published(warehouse)).st_mtime_ns)
+
+
+def test_a_reader_that_has_a_publication_open_keeps_it(tmp_path: Path) -> None:
+    warehouse = ingest_jobs(tmp_path, "a")
+    with duckdb.connect(str(published(warehouse)), read_only=True) as reader:
+        ingest_jobs(tmp_path, *"bcdefg")
+
+        assert [("a",)] == reader.execute("select job_id from jobs").fetchall()
+
+
+def test_a_writer_file_that_was_removed_starts_anew_beside_old_publications(tmp_path: Path) -> None:
+    warehouse = ingest_jobs(tmp_path, *"abcde")
+    (warehouse / "warehouse.duckdb").unlink()
+    ingest_jobs(tmp_path, "f")
+
+    assert [("f",)] == rows(warehouse, "select job_id from jobs")
+    assert {"f"} == {row[0] for row in contents(warehouse)["detail"]}
+
+
+def test_a_job_that_changes_is_drawn_as_it_is_now_and_the_others_stay(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, write_dump(tmp_path / "1.jsonl", [*life("a")[:2], *life("b")]))
+    ingest(warehouse, write_dump(tmp_path / "2.jsonl", [alive("a", 86_400)]))
+    drawn = [
+        (job, (ended - started) // 1_000_000)
+        for job, _, kind, _, _, _, started, ended, _, _ in contents(warehouse)["detail"]
+        if kind == "area"
+    ]
+
+    assert [("a", 86_400), ("b", 600)] == drawn
+
+
+@pytest.mark.slow
+def test_the_detail_of_many_batches_is_merged_and_stays_whole(tmp_path: Path) -> None:
+    jobs = [f"job {number:02}" for number in range(60)]
+    warehouse = ingest_jobs(tmp_path, *jobs)
+
+    assert set(jobs) == {row[0] for row in contents(warehouse)["detail"]}
+    assert len(list((warehouse / "detail").iterdir())) < len(jobs)
+
+
+@pytest.mark.parametrize(
+    "current",
+    [b"", b"\n", b"../secret.duckdb", b"..", b"serving-9.duckdb", b"\xff", b"x" * 5_000, b"a\0b"],
+)
+def test_what_current_must_not_name_is_nothing_published(tmp_path: Path, current: bytes) -> None:
+    (tmp_path / "secret.duckdb").touch()
+    (tmp_path / "warehouse").mkdir()
+    (tmp_path / "warehouse" / "CURRENT").write_bytes(current)
+
+    with pytest.raises(NothingPublished, match="make ingest"):
+        published(tmp_path / "warehouse")
+
+
+def test_no_folder_is_nothing_published(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "gone", tmp_path / "file"):
+        with pytest.raises(NothingPublished, match=f"no warehouse is published in {folder}"):
+            published(folder)
+
+
+def test_dumps_without_a_single_good_line_publish_an_empty_warehouse(tmp_path: Path) -> None:
+    (tmp_path / "dump.jsonl").write_text('{"ts": 1, "event": "alive", "job_id": "a"}\n')
+    status = ingest(tmp_path / "warehouse", tmp_path / "dump.jsonl")
+
+    assert 0 == status
+    assert [("bad_timestamp",)] == rows(tmp_path / "warehouse", "select reason from rejected_lines")
+    assert [(0,)] == rows(tmp_path / "warehouse", "select count(*) from attempts")
+    assert [] == rows(tmp_path / "warehouse", "from team_day")
+
+
+def test_a_job_without_an_attempt_publishes(tmp_path: Path) -> None:
+    job = {"ts": STARTED_AT, "event": "job", "job_id": "waits", "team": "ads", "gpus": 8}
+    status = ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", [job]))
+
+    assert 0 == status
+    assert [] == rows(tmp_path / "warehouse", "from attempts")

@@ -1,0 +1,134 @@
+"""`ett.toml`: every setting has a default, and a slip is told with its name."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import UnusableArguments
+from ingest.settings import Settings, like_pattern, read_settings
+from tests.ingest.warehouses import differences, fleet, life, run
+from tests.queries.engine import ingest, rows, write_dump
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "ett.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_no_file_means_the_defaults(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path / "ett.toml")
+
+    assert Settings() == settings
+    assert {"fleet": 0.9} == settings.targets
+
+
+def test_every_setting_is_read(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        timezone = "Europe/Berlin"
+        stale_after_hours = 1.5
+        [targets]
+        ads = 1
+        [exclude]
+        partitions = ["debug*"]
+        names = ["probe_?"]
+        """,
+    )
+
+    assert Settings(
+        timezone="Europe/Berlin",
+        stale_after=timedelta(minutes=90),
+        targets={"fleet": 0.9, "ads": 1.0},
+        excluded_partitions=("debug*",),
+        excluded_names=("probe_?",),
+    ) == read_settings(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("timezone", "cannot be read"),
+        ('timezone = "Mars"', "timezone 'Mars' is not known"),
+        ('timezone = "Europe"', "timezone 'Europe' is not known"),
+        ("timezone = 5", "timezone 5 is not known"),
+        ("stale_after_hours = 0", "must be a number of hours above 0"),
+        ("stale_after_hours = nan", "must be a number of hours above 0"),
+        ("stale_after_hours = inf", "must be a number of hours above 0"),
+        ("stale_after_hours = true", "must be a number of hours above 0"),
+        ('stale_after_hours = "6"', "must be a number of hours above 0"),
+        ("targets = 0.9", "targets must be a table"),
+        ("[targets]\nads = 90", "the target of 'ads' must be a ratio"),
+        ("[targets]\nads = nan", "the target of 'ads' must be a ratio"),
+        ("[targets]\nads = true", "the target of 'ads' must be a ratio"),
+        ("[exclude]\npartitions = 'debug'", "exclude.partitions must be a list"),
+        ("[exclude]\nnames = [1]", "exclude.names must be a list"),
+        ("[exclude]\npartition = ['debug']", "exclude.partition is no setting"),
+        ("time_zone = 'UTC'", "'time_zone' is no setting. Known:"),
+    ],
+)
+def test_a_slip_is_told_with_its_name(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UnusableArguments) as refusal:
+        read_settings(written(tmp_path, text))
+
+    assert said in str(refusal.value)
+    assert "ett.toml" in str(refusal.value)
+
+
+def test_a_file_that_is_no_text_or_a_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "ett.toml").write_bytes(b"\xff\xfe")
+    for path in (tmp_path / "ett.toml", tmp_path):
+        with pytest.raises(UnusableArguments, match="cannot be read"):
+            read_settings(path)
+
+
+def test_the_command_ends_with_2_and_touches_nothing_where_a_setting_is_wrong(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, "time_zone = 'UTC'")
+    done = run(
+        tmp_path / "warehouse",
+        write_dump(tmp_path / "dump.jsonl", life("a")),
+        environment={"ETT_CONFIG": str(path)},
+    )
+
+    assert (2, "") == (done.status, done.out)
+    assert f"ett-ingest: {path}: 'time_zone' is no setting." in done.err
+    assert not (tmp_path / "warehouse").exists()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "like"),
+    [("debug*", "debug%"), ("a?c", "a_c"), ("50%_", "50\\%\\_"), ("back\\slash", "back\\\\slash")],
+)
+def test_a_shell_pattern_becomes_a_like_pattern(pattern: str, like: str) -> None:
+    assert like == like_pattern(pattern)
+
+
+def test_settings_that_change_between_ingests_hold_for_all_that_was_ingested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = fleet(61)
+    later = written(tmp_path, 'timezone = "Asia/Tokyo"\nstale_after_hours = 1\n')
+    changed, once = tmp_path / "changed", tmp_path / "once"
+    ingest(changed, write_dump(tmp_path / "first.jsonl", events))
+    monkeypatch.setenv("ETT_CONFIG", str(later))
+    ingest(changed, write_dump(tmp_path / "second.jsonl", life("b")))
+    ingest(once, write_dump(tmp_path / "all.jsonl", [*events, *life("b")]))
+
+    assert {} == differences(once, changed)
+
+
+def test_a_target_that_changes_is_published_though_no_dump_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+    ingest(tmp_path / "warehouse", dump)
+    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, "[targets]\nads = 0.5")))
+    ingest(tmp_path / "warehouse", dump)
+
+    assert [("ads", 0.5), ("fleet", 0.9)] == rows(tmp_path / "warehouse", "from targets")
