@@ -6,6 +6,7 @@ many small ones become one (docs/adr/0005).
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 
 import duckdb
@@ -54,7 +55,8 @@ def tidy(warehouse: Warehouse) -> None:
 
 def _merge(warehouse: Warehouse, files: list[str]) -> None:
     connection = warehouse.connection
-    paths = ", ".join(_quoted(folder(warehouse.folder) / file) for file in files)
+    place = glob.escape(str(folder(warehouse.folder)))  # its name is no pattern
+    paths = ", ".join(_quoted(Path(place, file)) for file in files)
     name = _name(connection, "merged")
     rows = _copy(
         warehouse,

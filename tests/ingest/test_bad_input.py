@@ -30,7 +30,7 @@ def raw(rest: bytes) -> bytes:
 # what -> the line, the reason why it is set aside, a word of the detail
 BAD: dict[str, tuple[bytes, str, str]] = {
     "a broken line": (b'{"ts": 17', "not_json", "Expecting"),
-    "a half-written line": (line()[:-3], "not_json", "Unterminated"),
+    "a half-written line": (line()[:-4], "not_json", "Expecting value"),
     "no JSON at all": (b"Traceback (most recent call last):", "not_json", "Expecting value"),
     "Python's quotes": (b"{'ts': 1}", "not_json", "double quotes"),
     "two objects": (line() + line(), "not_json", "Extra data"),
