@@ -193,19 +193,25 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
                 run.load(files, summary)
         except KeyboardInterrupt:
             raise
-        except (*_UNWRITABLE, OSError) as error:
-            raise WarehouseUnusable(
-                f"{folder} could not be written: {error}. What was published before still stands; "
-                "free space or permissions, then run the same command again."
-            ) from None
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
-        except duckdb.Error as error:
-            raise WarehouseUnusable(
-                f"{folder}: the engine stopped at {error}. What was published before still stands; "
-                "this is a fault of ett-ingest, please report it."
-            ) from None
+        except (duckdb.Error, OSError) as error:
+            raise WarehouseUnusable(_why_it_stopped(folder, error)) from None
     return summary
+
+
+def _why_it_stopped(folder: Path, error: Exception) -> str:
+    # a disk that is full at the end of a transaction comes as that transaction's error
+    is_full = "No space left on device" in str(error)
+    if is_full or isinstance(error, (*_UNWRITABLE, OSError)):
+        return (
+            f"{folder} could not be written: {error}. What was published before still stands; "
+            "free space or permissions, then run the same command again."
+        )
+    return (
+        f"{folder}: the engine stopped at {error}. What was published before still stands; "
+        "this is a fault of ett-ingest, please report it."
+    )
 
 
 def _moment(as_of: str | None) -> Moment:
@@ -259,6 +265,8 @@ class _Run:
         """Load files in batches and publish what they changed."""
         published = time.monotonic()
         facts.prepare(self.warehouse, self.settings)
+        if not self.is_dry:
+            facts.follow(self.warehouse, self.settings)
         with Progress(sum(file.bytes for file in files)) as progress:
             for batch in plan.batches(self._incoming(files, summary, progress)):
                 loaded = loader.load_batch(

@@ -45,9 +45,7 @@ def write(warehouse: Warehouse, part: int) -> None:
 def tidy(warehouse: Warehouse) -> None:
     """Strike off files that hold no job any more, and merge the smallest where there are many."""
     connection = warehouse.connection
-    connection.execute(
-        "delete from detail_files where file not in (select file from job_details)"
-    )
+    connection.execute("delete from detail_files where file not in (select file from job_details)")
     files = connection.execute("select file from detail_files order by rows, file").fetchall()
     if len(files) > MOST_FILES:
         _merge(warehouse, [file for (file,) in files[:MERGED_AT_ONCE]])

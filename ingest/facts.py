@@ -8,7 +8,7 @@ from __future__ import annotations
 import duckdb
 
 from ingest import calendar, detail, store
-from ingest.settings import Settings, like_pattern
+from ingest.settings import Settings, as_text, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model
 
@@ -60,6 +60,21 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
         connection.execute(f"create table {name}_kept as select * from {name} limit 0")
     model.forget(connection, "staging", "facts", "losses", "rollups")
     _unscope(connection)
+    connection.execute("commit")
+
+
+def follow(warehouse: Warehouse, settings: Settings) -> None:
+    """Let settings that changed hold for all that was ever ingested: everything is computed anew."""
+    connection = warehouse.connection
+    now = as_text(settings)
+    meta = connection.execute("select publication, settings from meta").fetchone()
+    assert meta is not None
+    if meta[1] == now:
+        return
+    connection.execute("begin")
+    if meta[0] > 0:
+        rebuild(warehouse, settings)
+    connection.execute("update meta set settings = ?", [now])
     connection.execute("commit")
 
 

@@ -13,6 +13,7 @@ import duckdb
 
 from ingest.dumps import LONGEST_LINE
 from ingest.events import EventKind, Outcome, Phase, Says
+from ingest.warehouse import literally
 
 NAME = "events"
 SAYS = Says(training=True, saves=True, resumes=True)
@@ -219,7 +220,7 @@ def _objects(files: Sequence[NativeFile]) -> str:
 
 
 def _reading(files: Sequence[NativeFile]) -> str:
-    paths = ", ".join("'" + str(file.path).replace("'", "''") + "'" for file in files)
+    paths = ", ".join(literally(file.path) for file in files)
     named = ", filename = true" if len(files) > 1 else ""
     return (
         f"[{paths}], ignore_errors = true, compression = '{files[0].compression}', "

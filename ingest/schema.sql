@@ -2,7 +2,8 @@
 
 create table if not exists meta (
     schema_version integer not null,    -- of this file; another release refuses or migrates
-    publication bigint not null         -- number of the last commit that a publish must show
+    publication bigint not null,        -- number of the last commit that a publish must show
+    settings varchar                    -- under which the facts were computed, as JSON
 );
 
 create table if not exists sources (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ class Settings:
     targets: dict[str, float] = field(default_factory=lambda: {"fleet": 0.9})
     excluded_partitions: tuple[str, ...] = ()
     excluded_names: tuple[str, ...] = ()
+
+
+def as_text(settings: Settings) -> str:
+    """All settings as one text that is equal where they are."""
+    return json.dumps(asdict(settings), sort_keys=True, default=str)
 
 
 def read_settings(path: Path) -> Settings:

@@ -43,6 +43,8 @@ def opened(
     Raises WarehouseBusy when the lock is not free in time, WarehouseUnusable where nothing can be
     written or the file is of another release.
     """
+    if "?" in str(folder.resolve()):  # the engine takes what follows for options of the file
+        raise WarehouseUnusable(f"{folder} has a ? in its path. Give --warehouse another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "ingest.lock").open("a+", encoding="utf-8")
@@ -63,6 +65,12 @@ def opened(
 def scratch(folder: Path) -> Path:
     """A folder for what an ingest needs only while it runs; emptied at the start of each."""
     return folder / "tmp"
+
+
+def literally(path: Path) -> str:
+    """A path as SQL text for functions that read patterns, whatever characters its folder has."""
+    plain = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
+    return "'" + plain.replace("'", "''") + "'"
 
 
 def _acquire(
@@ -134,7 +142,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     if present == (0,):
         connection.execute("begin")
         connection.execute(_SCHEMA.read_text(encoding="utf-8"))
-        connection.execute("insert into meta values (?, 0)", [SCHEMA_VERSION])
+        connection.execute("insert into meta values (?, 0, null)", [SCHEMA_VERSION])
         connection.execute("commit")
         return
     version = connection.execute("select max(schema_version) from meta").fetchone()

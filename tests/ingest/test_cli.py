@@ -218,7 +218,7 @@ def test_hostile_file_names_are_only_names(
     assert "new\\nline" in said
 
 
-@pytest.mark.parametrize("name", ["wh'ouse", "w[a]*?", "wäre haus", 'q"t', "100%", "a;b -- c"])
+@pytest.mark.parametrize("name", ["wh'ouse", "w[a]*", "wäre haus", 'q"t', "100%", "a;b -- c"])
 def test_a_warehouse_may_have_any_name(dump: Path, tmp_path: Path, name: str) -> None:
     warehouse = tmp_path / name
     first = ingest(warehouse, dump)
@@ -226,6 +226,14 @@ def test_a_warehouse_may_have_any_name(dump: Path, tmp_path: Path, name: str) ->
 
     assert (0, 0) == (first, second)
     assert {"a", "b"} == {job for job, *_ in contents(warehouse, ["jobs"])["jobs"]}
+
+
+def test_a_warehouse_with_a_question_mark_in_its_path_is_refused(
+    capsys: pytest.CaptureFixture[str], dump: Path, tmp_path: Path
+) -> None:
+    assert 2 == ingest(tmp_path / "wh?t", dump)
+    assert "has a ? in its path. Give --warehouse another folder." in capsys.readouterr().err
+    assert not (tmp_path / "wh?t").exists()
 
 
 def test_the_warehouse_own_files_are_no_dumps(

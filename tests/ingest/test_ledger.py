@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.ingest.warehouses import alive, kept, life
 from tests.queries.engine import ingest, rows, write_dump
 
@@ -22,11 +24,13 @@ def test_every_dump_stands_in_the_ledger_as_it_was(tmp_path: Path) -> None:
     )
 
 
-def test_a_dump_that_is_known_is_told_with_its_first_name(tmp_path: Path, capsys: object) -> None:
+def test_a_dump_that_is_known_is_told_with_its_first_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     dump = write_dump(tmp_path / "dump.jsonl", life("a"))
     ingest(tmp_path / "warehouse", dump)
     status = ingest(tmp_path / "warehouse", dump.rename(tmp_path / "renamed.jsonl"))
-    said = capsys.readouterr().out  # type: ignore[attr-defined]
+    said = capsys.readouterr().out
 
     assert 0 == status
     assert f"left aside {tmp_path / 'renamed.jsonl'}: it is loaded already, as events" in said
@@ -61,16 +65,6 @@ def test_a_log_that_grew_is_known_whole(tmp_path: Path) -> None:
         warehouse, "select events, rejected from ingested_files order by bytes"
     )
     assert [(2,), (4,), (6,)] == rows(warehouse, "select line_number from rejected_lines")
-
-
-def test_a_packed_copy_does_not_list_the_same_bad_lines_again(tmp_path: Path) -> None:
-    text = json.dumps(alive("a")).encode() + b"\nbroken\n"
-    (tmp_path / "dump.jsonl").write_bytes(text)
-    (tmp_path / "dump.jsonl.gz").write_bytes(gzip.compress(text))
-    for name in ("dump.jsonl", "dump.jsonl.gz"):
-        ingest(tmp_path / "warehouse", tmp_path / name)
-
-    assert [(1,)] == rows(tmp_path / "warehouse", "select count(*) from rejected_lines")
 
 
 def test_the_same_name_in_another_folder_is_another_dump(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ingest import detail
 from queries import NothingPublished, published
 from tests.ingest.warehouses import STARTED_AT, alive, contents, life
 from tests.queries.engine import ingest, rows, write_dump
@@ -30,11 +31,11 @@ def test_the_last_three_publications_stay_with_their_detail(tmp_path: Path) -> N
     for name in serving(warehouse):
         with duckdb.connect(str(warehouse / name), read_only=True) as reader:
             listed |= set(reader.execute("select file from detail_files").fetchall())
-    detail = {(path.name,) for path in (warehouse / "detail").iterdir()}
+    there = {(path.name,) for path in (warehouse / "detail").iterdir()}
 
     assert 3 == len(serving(warehouse))
     assert published(warehouse).name == serving(warehouse)[-1]
-    assert listed == detail
+    assert listed == there
 
 
 def test_a_publication_never_changes_once_it_is_named(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
 def test_a_reader_that_has_a_publication_open_keeps_it(tmp_path: Path) -> None:
     warehouse = ingest_jobs(tmp_path, "a")
     with duckdb.connect(str(published(warehouse)), read_only=True) as reader:
-        ingest_jobs(tmp_path, *"bcdefg")
+        ingest_jobs(tmp_path, *"bcde")
 
         assert [("a",)] == reader.execute("select job_id from jobs").fetchall()
 
@@ -84,13 +85,16 @@ def test_a_job_that_changes_is_drawn_as_it_is_now_and_the_others_stay(tmp_path: 
     assert [("a", 86_400), ("b", 600)] == drawn
 
 
-@pytest.mark.slow
-def test_the_detail_of_many_batches_is_merged_and_stays_whole(tmp_path: Path) -> None:
-    jobs = [f"job {number:02}" for number in range(60)]
-    warehouse = ingest_jobs(tmp_path, *jobs)
+def test_the_detail_of_many_batches_is_merged_and_stays_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detail, "MOST_FILES", 3)
+    monkeypatch.setattr(detail, "MERGED_AT_ONCE", 3)
+    warehouse = ingest_jobs(tmp_path, *"abcde")
+    [(files,)] = rows(warehouse, "select count(*) from detail_files")
 
-    assert set(jobs) == {row[0] for row in contents(warehouse)["detail"]}
-    assert len(list((warehouse / "detail").iterdir())) < len(jobs)
+    assert files <= 3
+    assert set("abcde") == {row[0] for row in contents(warehouse)["detail"]}
 
 
 @pytest.mark.parametrize(

@@ -34,14 +34,13 @@ VIEWS = (
     "anomalies",
     "days",
 )
-# as the page of a job reads it: the rows of each job in the one file that the job names
+# as the page of a job reads it: the rows of each job in the one file that is named for it
 _DETAIL = (
     # of a job in several files only one counts
     "select told.job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail "
     "from read_parquet({paths}, filename = 'written') as told inner join job_details as held "
     "on told.job_id = held.job_id and parse_filename(told.written) = held.file order by all"
 )
-_NOT_SAID = {"jobs": " exclude (detail_file)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +113,7 @@ def kept(warehouse: Path, sql: str, parameters: Sequence[object] = ()) -> list[t
 def contents(warehouse: Path, views: Iterable[str] = VIEWS) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of the views, and of the detail of every attempt, in one order."""
     with duckdb.connect(str(published(warehouse)), read_only=True) as reader:
-        found = {
-            view: reader.execute(
-                f"select *{_NOT_SAID.get(view, '')} from {view} order by all"
-            ).fetchall()
-            for view in views
-        }
+        found = {view: reader.execute(f"from {view} order by all").fetchall() for view in views}
         names = [name for (name,) in reader.execute("select file from detail_files").fetchall()]
         paths = [str(warehouse / "detail" / name) for name in names]
         if paths:
