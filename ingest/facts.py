@@ -64,7 +64,7 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
 
 
 def follow(warehouse: Warehouse, settings: Settings) -> None:
-    """Let settings that changed hold for all that was ever ingested: everything is computed anew."""
+    """Let settings that changed hold for all that was ever ingested: compute everything anew."""
     connection = warehouse.connection
     now = as_text(settings)
     meta = connection.execute("select publication, settings from meta").fetchone()
