@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.processes import Cost, in_turn, middle, python
+from ingest import native
 
 END = "2026-03-01"
 BATCH_EVENTS = 100_000
@@ -60,22 +61,36 @@ def _increment(folder: Path, events: int) -> None:
 def _dump(
     folder: Path, name: str, events: int, broken: str, seed: int = 7, days: int = 120
 ) -> Path:
-    """A fleet's dumps as one file, the rare roll-outs first: a dump may have any order."""
+    """A fleet's dumps as one file. Each field is in one of its first lines, as in a dump in any
+    order it may be: with its defaults DuckDB refuses a file whose fields come late.
+    """
     parts = folder / "parts"
     python(
         "-m", "sample_data", "--out", parts, "--end", END, "--events", events, "--broken", broken,
         "--seed", seed, "--days", days, "--processes", 2,
     )  # fmt: skip
+    days_of = sorted(parts.glob("events-*.jsonl"))
+    first = _with_every_field(days_of)
     target = folder / f"{name}.jsonl"
     with target.open("wb") as whole:
-        for is_first in (True, False):
-            for part in sorted(parts.glob("events-*.jsonl")):
-                with part.open("rb") as day:
-                    whole.writelines(
-                        line for line in day if (b'"event":"change"' in line) == is_first
-                    )
+        whole.writelines(first)
+        for part in days_of:
+            with part.open("rb") as day:
+                whole.writelines(line for line in day if line not in first)
     shutil.rmtree(parts)
     return target
+
+
+def _with_every_field(days: list[Path]) -> set[bytes]:
+    found = set()
+    wanted = {f'"{field}":'.encode() for field in native.FIELDS}
+    for day in days:
+        with day.open("rb") as lines:
+            for line in lines:
+                if any(field in line for field in wanted) and line.endswith(b"}\n"):
+                    found.add(line)
+                    wanted = {field for field in wanted if field not in line}
+    return found
 
 
 def _ingest(folder: Path, dump: Path) -> Cost:

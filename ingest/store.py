@@ -114,7 +114,10 @@ def _forget_known(connection: duckdb.DuckDBPyConnection, table: str) -> None:
         "inner join told_once as fresh on job_keys.job_key is not distinct from fresh.job_key "
         f"and {_identity(known)} = fresh.identity "
         "inner join files as known_files on known.file_no = known_files.file_no "
-        "inner join files as fresh_files on fresh.file_no = fresh_files.file_no"
+        "inner join files as fresh_files on fresh.file_no = fresh_files.file_no "
+        # only what is known of the batch's own jobs is looked at
+        "where known.job_no is null or known.job_no in (select job_no from job_keys "
+        "where job_key in (select job_key from told_once))"
     )
     connection.execute(
         f"delete from {table} where rowid in (select place from retold where is_newer)"

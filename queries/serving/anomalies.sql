@@ -10,4 +10,3 @@ select
     ) as detail
 from warehouse.contradiction_facts_kept as found
 inner join warehouse.job_names_kept as names on found.job_no = names.job_no
-order by found.kind asc, names.job_id asc, found.attempt asc, found.first_us asc

@@ -5,4 +5,3 @@ select
     details.file
 from warehouse.job_names_kept as names
 inner join warehouse.job_details as details on names.base_job_no = details.base_job_no
-order by names.job_id asc

@@ -10,4 +10,3 @@ where
     status = 'good'
     and is_counted
     and is_instrumented
-order by day asc, team asc, workload asc, save_us asc

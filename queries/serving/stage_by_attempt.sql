@@ -8,4 +8,3 @@ select
     stages.us / 1e6 as seconds
 from warehouse.stage_facts_kept as stages
 inner join warehouse.job_names_kept as names on stages.job_no = names.job_no
-order by names.job_id asc, stages.attempt asc

@@ -71,4 +71,3 @@ select
     cast(sum(recompiles) as bigint) as recompiles
 from warehouse.team_day_sums_kept
 group by grouping sets ((team, workload, day), (team, day), (workload, day), (day))
-order by team asc, workload asc, day asc

@@ -88,6 +88,10 @@ def test_kills_at_any_moment_lose_halve_and_double_nothing(tmp_path: Path) -> No
         assert rows(undisturbed, "select sum(events) from ingested_files") == rows(
             warehouse, "select sum(events) from ingested_files"
         )
+
+        # what a death left behind goes with the next publication
+        ingest(warehouse, write_dump(tmp_path / "next.jsonl", life("next")))
+
         assert [] == leftovers(warehouse)
 
 
