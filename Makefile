@@ -12,6 +12,8 @@ export LOGS
 # where no time zones are installed, the name would silently mean UTC
 tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
 
+parallel := --numprocesses 2 --dist loadfile
+
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s  %s\n", $$1, $$2 }' Makefile
 
@@ -34,8 +36,8 @@ test: ## set up, then everything that must hold: make check, every test, the qui
 	@tools/install dev
 	@tools/test-programs
 	@$(MAKE) --no-print-directory check
-	$(bin)/python -m pytest
-	TZ=$(tokyo) $(bin)/python -m pytest -q -m "not (slow or browser or prometheus or real)"
+	$(bin)/python -m pytest $(parallel)
+	TZ=$(tokyo) $(bin)/python -m pytest -q $(parallel) -m "not (slow or browser or prometheus or real)"
 
 install: ## .venv with the locked packages and the ett-* commands; at once where that is already so
 	@tools/install run

@@ -57,6 +57,7 @@ class Summary:
     loaded: list[Loaded] = field(default_factory=list)
     skipped: list[plan.Skipped] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    jobs: set[int] = field(default_factory=set)  # by hash: several batches may speak of one
 
     @property
     def events(self) -> int:
@@ -269,7 +270,7 @@ class _Run:
             facts.follow(self.warehouse, self.settings)
         with Progress(sum(file.bytes for file in files)) as progress:
             for batch in plan.batches(self._incoming(files, summary, progress)):
-                loaded = loader.load_batch(
+                loaded, jobs = loader.load_batch(
                     self.warehouse,
                     batch,
                     self.reading,
@@ -279,6 +280,7 @@ class _Run:
                     is_dry=self.is_dry,
                 )
                 summary.loaded += loaded
+                summary.jobs |= jobs
                 progress.events(summary.events)
                 if time.monotonic() - published > PUBLISH_EVERY_SECONDS:
                     self._publish()
@@ -321,7 +323,10 @@ def _report(summary: Summary, seconds: float, *, is_dry: bool) -> None:
         print("".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in note))
     would = "would load" if is_dry else "loaded"
     files = sum(one.unreadable is None for one in summary.loaded)
-    print(f"{would} {summary.events:,} events from {files:,} files in {seconds:.1f} s")
+    print(
+        f"{would} {summary.events:,} events of {len(summary.jobs):,} jobs from {files:,} files "
+        f"in {seconds:.1f} s"
+    )
     if summary.reasons:
         listed = ", ".join(f"{reason} {lines:,}" for reason, lines in summary.reasons.items())
         print(f"set aside {sum(summary.reasons.values()):,} lines: {listed}")

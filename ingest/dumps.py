@@ -35,7 +35,7 @@ _WHITE = np.frombuffer(b" \t\r", dtype=np.uint8)
 _BOM = b"\xef\xbb\xbf"
 _APART = re.compile(rb'"[ \t\r]+:')
 _OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock")
-_BORDER = re.compile(rb'[" \t\r][ \t\r]|[ \t\r]:')  # of two blocks, where no one looks further
+_RUN = re.compile(rb"[ \t\r]+:")  # from another block: no one looks further back
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
@@ -203,23 +203,33 @@ def fingerprint(
 
 
 class _KeyMarks:
-    """Counts `":` over the blocks of a text; `found` is null once a key stands apart from it."""
+    """Counts the `":` that end keys over the blocks of a text: those inside texts are escaped.
+
+    `found` is null once that cannot be told: a key stands apart from its colon, or backslashes
+    pile up before a quote.
+    """
 
     def __init__(self) -> None:
         self.found: int | None = 0
-        self._last = b""
+        self._tail = b""
 
     def count(self, block: bytes) -> None:
         if self.found is None:
             return
-        across = self._last + block[:1]
-        self._last = block[-1:]
-        text = np.frombuffer(block, dtype=np.uint8)
-        before = text[np.flatnonzero(text[1:] == ord(":"))]  # one pass instead of four searches
-        self.found += int(np.count_nonzero(before == ord('"'))) + (across == b'":')
+        whole = self._tail + block
+        text = np.frombuffer(whole, dtype=np.uint8)
+        colons = np.flatnonzero(text == ord(":"))
+        colons = colons[colons >= max(len(self._tail), 1)]
+        before = text[colons - 1]
+        quotes = colons[before == ord('"')] - 1
+        escaped = (quotes > 0) & (text[quotes - 1] == ord("\\"))
+        piled_up = escaped & (quotes > 1) & (text[quotes - 2] == ord("\\"))
         may_stand_apart = bool(np.isin(before, _WHITE).any())
-        if _BORDER.fullmatch(across) or (may_stand_apart and _APART.search(block)):
+        self._tail = whole[-3:]
+        if piled_up.any() or (may_stand_apart and (_APART.search(whole) or _RUN.match(whole))):
             self.found = None
+        else:
+            self.found += int(np.count_nonzero(~escaped))
 
 
 def _needs_mending(file: DumpFile) -> bool:

@@ -50,10 +50,11 @@ def load_batch(
     advance: Callable[[int], None],
     *,
     is_dry: bool = False,
-) -> list[Loaded]:
+) -> tuple[list[Loaded], set[int]]:
     """Load a batch and recompute what it touches. All or nothing; `advance` is told bytes read.
 
-    A dry run reads everything, counts, and keeps nothing.
+    Returns what each file brought, and the jobs that had news, as hashes of their ids. A dry run
+    reads everything, counts, and keeps nothing.
     """
     connection = warehouse.connection
     rejects.begin(connection)
@@ -63,6 +64,7 @@ def load_batch(
     connection.execute("begin")
     try:
         loaded = _load(connection, numbered, parsed, unreadable, reading, moment)
+        jobs = store.batch_jobs(connection)
         if not is_dry:
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
     except BaseException:
@@ -71,7 +73,7 @@ def load_batch(
     connection.execute("rollback" if is_dry else "commit")
     for one in parsed:
         one.forget()
-    return loaded
+    return loaded, jobs
 
 
 def move_clocks(

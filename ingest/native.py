@@ -82,7 +82,6 @@ PHASES = tuple(Phase)
 COLUMN_OF = {"user": "user_name", "partition": "partition_name"}
 
 _SAMPLE_ROWS = 102_400
-_BLOCK = 1024 * 1024
 # What every event has, and what the rare `change` alone has: it may well come late in a dump.
 _ALWAYS_READ = frozenset({"ts", "event", "job_id", "name", "description"})
 
@@ -349,19 +348,4 @@ def _has_room_for_more(connection: duckdb.DuckDBPyConnection, files: Sequence[Na
     if None in marks:
         return True
     read = connection.execute(f"select coalesce(sum(keys), 0) from {table_of(files)}").fetchone()
-    surplus = sum(mark or 0 for mark in marks) - (int(read[0]) if read else 0)
-    # a quote inside a text, before a colon, looks the same; it is looked for only where it matters
-    return surplus != 0 and surplus != sum(_quoted_marks(file.path) for file in files)
-
-
-def _quoted_marks(path: Path) -> int:
-    """How many `":` of a file stand inside texts, where the quote is escaped."""
-    inside = 0
-    rest = b""
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            block = rest + block
-            inside += block.count(b'\\":') - block.count(b'\\\\":')
-            rest = block[-3:]
-            inside -= rest.count(b'\\":')  # three bytes are counted again with the next block
-    return inside + rest.count(b'\\":')
+    return read is None or int(read[0]) != sum(mark or 0 for mark in marks)

@@ -75,6 +75,11 @@ def keep(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
+def batch_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
+    """The jobs that the batch speaks of, as hashes of their ids: enough to count them."""
+    return {job for (job,) in connection.execute("select hash(job_key) from batch_jobs").fetchall()}
+
+
 def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
     found = connection.execute(
         f"select 1 from (select {_identity(_batch_values(connection))} as identity from batch) "

@@ -132,7 +132,7 @@ def test_what_is_no_dump_does_not_keep_the_dumps_beside_it_from_loading(
     said = capsys.readouterr().out
 
     assert 0 == status
-    assert "loaded 4 events from 1 files" in said
+    assert "loaded 4 events of 1 jobs from 1 files" in said
     assert f"cannot read {given / 'itself'}: is a link that leads to itself" in said
     assert f"cannot read {given / 'gone.jsonl'}: No such file" in said
     assert f"cannot read {given / 'pipe'}: is no regular file" in said
@@ -152,7 +152,7 @@ def test_a_dump_is_read_once_however_often_it_is_named(
     shutil.copy(dump, dump.parent / "copy.jsonl")
     ingest(warehouse, dump, dump, dump.parent / "link.jsonl", dump.parent)
 
-    assert "loaded 4 events from 1 files" in capsys.readouterr().out
+    assert "loaded 4 events of 1 jobs from 1 files" in capsys.readouterr().out
 
 
 def test_standard_input_is_a_dump(dump: Path, warehouse: Path) -> None:
@@ -333,7 +333,7 @@ def test_a_dry_run_says_what_would_happen_and_makes_no_warehouse(
     said = capsys.readouterr().out
 
     assert 0 == status
-    assert "would load 4 events from 1 files" in said
+    assert "would load 4 events of 1 jobs from 1 files" in said
     assert "set aside 1 lines: not_json 1" in said
     assert not warehouse.exists()
 
@@ -349,7 +349,7 @@ def test_a_dry_run_on_a_warehouse_changes_nothing_in_it(
     said = capsys.readouterr().out
 
     assert 0 == status
-    assert "would load 4 events from 1 files" in said
+    assert "would load 4 events of 1 jobs from 1 files" in said
     assert "is loaded already" in said
     assert before == (contents(warehouse), published(warehouse), kept(warehouse, "from events"))
     assert [("dump.jsonl",)] == kept(warehouse, "select parse_filename(file) from files")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
+import random
 from pathlib import Path
 
 import pytest
@@ -185,3 +187,29 @@ def test_the_head_goes_past_a_long_first_line(
 @pytest.mark.parametrize("data", [b"", gzip.compress(b""), b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"])
 def test_the_head_of_what_gives_nothing_is_empty(tmp_path: Path, data: bytes) -> None:
     assert b"" == dumps.head(one(tmp_path, data))
+
+
+def test_a_count_of_key_marks_is_the_number_of_keys_or_no_number_at_all() -> None:
+    """However the blocks fall: a wrong count would hide a field of a dump's own."""
+    chance = random.Random(1)
+    names = [*"abefgh", 'c"', "d\\"]
+    values = [1, 'x":y', *["plain"] * 9, '\\":', " : ", 'q\\\\":z', "\t:"]
+    styles = [(",", ":"), (", ", ": "), (",", " : ")]
+    counted = 0
+    for _ in range(2_000):
+        rows = [
+            {chance.choice(names): chance.choice(values) for _ in range(3)}
+            for _ in range(chance.randint(1, 6))
+        ]
+        style = chance.choice(styles)
+        text = "\n".join(json.dumps(row, separators=style) for row in rows).encode()
+        marks = dumps._KeyMarks()
+        at = 0
+        while at < len(text):
+            size = chance.randint(1, 40)
+            marks.count(text[at : at + size])
+            at += size
+
+        assert marks.found in (None, sum(len(row) for row in rows))
+        counted += marks.found is not None
+    assert counted > 50
