@@ -129,25 +129,21 @@ closed as (
 
     -- complete spans say both ends in one line
     select
-        windows.attempt_no,
-        events.phase,
-        events.stage,
-        events.rank,
-        events.at_us as from_us,
-        events.end_us as to_us,
+        attempt_no,
+        phase,
+        stage,
+        rank,
+        at_us as from_us,
+        end_us as to_us,
         true as has_own_end,
-        events.step,
-        coalesce(events.mode = 'async', false) as is_async,
-        coalesce(not events.ok, false) as is_failed,
-        events.file_no
-    from stg_events as events
-    inner join attempt_windows as windows
-        on
-            events.job_no = windows.job_no
-            and events.attempt = windows.attempt
+        step,
+        is_async,
+        is_failed,
+        file_no
+    from phase_events
     where
-        events.event = 'phase_start'
-        and events.end_us >= events.at_us
+        end_us is not null
+        and not is_end
 
 ),
 
