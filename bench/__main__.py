@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.processes import Cost, in_turn, middle, python
-from ingest import native
+from ingest import fields
 
 END = "2026-03-01"
 BATCH_EVENTS = 100_000
@@ -83,7 +83,7 @@ def _dump(
 
 def _with_every_field(days: list[Path]) -> set[bytes]:
     found = set()
-    wanted = {f'"{field}":'.encode() for field in native.FIELDS}
+    wanted = {f'"{field}":'.encode() for field in fields.FIELDS}
     for day in days:
         with day.open("rb") as lines:
             for line in lines:

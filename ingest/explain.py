@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ingest import native
+from ingest import fields
 from ingest.dumps import LONGEST_LINE
 from ingest.events import Reason, Rejected
 
@@ -134,9 +134,9 @@ def _missing(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
 
 
 def _unknown(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
-    if row["event"] not in native.KINDS:
+    if row["event"] not in fields.KINDS:
         return Reason.UNKNOWN_EVENT, f"event {_quoted(row['event'])} is not known"
-    if "phase" in row and row["phase"] not in native.PHASES:
+    if "phase" in row and row["phase"] not in fields.PHASES:
         return Reason.UNKNOWN_PHASE, f"phase {_quoted(row['phase'])} is not known"
     return None
 
@@ -157,7 +157,7 @@ def _time_fault(field: str, value: Any, latest_us: int) -> tuple[Reason, str] | 
             Reason.BAD_TIMESTAMP,
             f"{field} {_quoted(value)} is no time such as 2026-03-01T00:00:00Z",
         )
-    if us < native.EARLIEST_US:
+    if us < fields.EARLIEST_US:
         return Reason.BAD_TIMESTAMP, f"{field} {_quoted(value)} is before the year 2000"
     if us > latest_us:
         return Reason.FUTURE_TIME, f"{field} {_quoted(value)} lies over 24 h ahead of this ingest"
@@ -183,18 +183,18 @@ def _reads_without_offset(value: str) -> bool:
 
 
 def _bad_value(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
-    for field, (least, most) in native.WHOLE_NUMBERS.items():
+    for field, (least, most) in fields.WHOLE_NUMBERS.items():
         if field in row and not _is_whole(row[field], least, most):
             bound = "" if least is None else f" of at least {least}"
             bound += "" if most is None else f" and at most {most:,}"
             return Reason.BAD_VALUE, f"{field} {_quoted(row[field])} is no whole number{bound}"
-    for field, choices in native.CHOICES.items():
+    for field, choices in fields.CHOICES.items():
         if field in row and _text(row[field]) not in choices:
             return (
                 Reason.BAD_VALUE,
                 f"{field} {_quoted(row[field])} is none of {', '.join(choices)}",
             )
-    for field, longest in native.TEXTS.items():
+    for field, longest in fields.TEXTS.items():
         if field in row and len(_text(row[field])) > longest:
             return Reason.BAD_VALUE, f"{field} is longer than {longest:,} characters"
     if row.get("job_id") == "":

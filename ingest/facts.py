@@ -88,6 +88,9 @@ def _recompute(warehouse: Warehouse, settings: Settings, since_file_no: int | No
     _settle(connection, settings)
     connection.execute("create or replace temp table touched_days (day date)")
     _touch_days(connection, "_kept")
+    is_part = _changes_a_part(connection)
+    if is_part:
+        _note_unpublished(connection)
     parts = _parts(connection)
     for part in range(parts):
         _scope(connection, part, parts, since_file_no)
@@ -97,9 +100,36 @@ def _recompute(warehouse: Warehouse, settings: Settings, since_file_no: int | No
         detail.write(warehouse, part)
         model.forget(connection, "staging", "facts", "losses")
     _unscope(connection)
+    if is_part:
+        _note_unpublished(connection)
     _roll_up(connection)
     detail.tidy(warehouse)
     connection.execute("update meta set publication = publication + 1")
+
+
+def _changes_a_part(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether it pays to note what changes: else the next publication is built whole."""
+    row = connection.execute(
+        "select (select count(*) from touched_jobs) * 4 < (select count(*) from job_keys) "
+        "and (select published is not null from meta)"
+    ).fetchone()
+    if row == (True,):
+        return True
+    connection.execute("update meta set published = null")
+    return False
+
+
+def _note_unpublished(connection: duckdb.DuckDBPyConnection) -> None:
+    """What the next publication must replace: the touched jobs and days, by the names of now."""
+    connection.execute(
+        "insert into unpublished_jobs select job_id from job_names_kept "
+        "where base_job_no in (select job_no from touched_jobs) "
+        "and job_id not in (select job_id from unpublished_jobs)"
+    )
+    connection.execute(
+        "insert into unpublished_days select day from touched_days "
+        "where day not in (select day from unpublished_days)"
+    )
 
 
 def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:

@@ -5,81 +5,19 @@ Bad rows are found here and explained in `ingest.explain`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from ingest.dumps import LONGEST_LINE
-from ingest.events import EventKind, Outcome, Phase, Says
+from ingest.events import Says
+from ingest.fields import FIELDS, PLAIN, column, faults, typed
 from ingest.warehouse import literally
 
 NAME = "events"
 SAYS = Says(training=True, saves=True, resumes=True)
-
-EARLIEST_US = (
-    946_684_800_000_000  # 2000-01-01: no GPU trained before; a clock that says so is broken
-)
-LONGEST_MESSAGE = 65_536
-LONGEST_ID = 256
-LONGEST_TEXT = 4_096
-
-# Past any count that can be meant, and small enough that sums of them never overflow.
-MOST = 10_000_000
-WHOLE_NUMBERS: dict[str, tuple[int | None, int | None]] = {
-    # field -> the least and the greatest value it may have
-    "attempt": (1, None),
-    "rank": (0, None),
-    "step": (0, None),
-    "recompiles": (0, MOST),
-    "resumed_from_step": (0, None),
-    "exit_code": (None, None),
-    "signal": (None, None),
-    "samples": (0, None),
-    "gpus": (0, MOST),
-}
-TEXTS = {
-    # field -> the longest it may be, in characters
-    "job_id": LONGEST_ID,
-    "event_id": LONGEST_ID,
-    "host": LONGEST_TEXT,
-    "allocation_id": LONGEST_TEXT,
-    "stage": LONGEST_TEXT,
-    "message": LONGEST_MESSAGE,
-    "category": LONGEST_TEXT,
-    "component": LONGEST_TEXT,
-    "team": LONGEST_TEXT,
-    "user": LONGEST_TEXT,
-    "workload": LONGEST_TEXT,
-    "model": LONGEST_TEXT,
-    "cluster": LONGEST_TEXT,
-    "gpu_type": LONGEST_TEXT,
-    "priority": LONGEST_TEXT,
-    "preempted_by": LONGEST_TEXT,
-    "name": LONGEST_TEXT,
-    "partition": LONGEST_TEXT,
-    "description": LONGEST_MESSAGE,
-}
-CHOICES: dict[str, tuple[str, ...]] = {
-    "mode": ("sync", "async"),
-    "ok": ("true", "false"),
-    "cache": ("hit", "miss"),
-    "outcome": tuple(Outcome),
-}
-ENUMS = {
-    "event": "event_kind",
-    "phase": "phase_name",
-    "mode": "save_mode",
-    "cache": "cache_result",
-    "outcome": "outcome_name",
-}
-FIELDS = ("ts", "end_ts", "event", "phase", *TEXTS, *WHOLE_NUMBERS, *CHOICES)
-KINDS = tuple(EventKind)
-PHASES = tuple(Phase)
-
-# Columns of the table `events` that differ in name from the field.
-COLUMN_OF = {"user": "user_name", "partition": "partition_name"}
 
 _SAMPLE_ROWS = 102_400
 # What every event has, and what the rare `change` alone has: it may well come late in a dump.
@@ -101,61 +39,64 @@ class NativeFile:
 def load(
     connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], latest_us: int
 ) -> None:
-    """Parse dumps of one compression and source into a table `parsed_<first file_no>`.
+    """Parse dumps of one compression and source into a table, and find the rows that are no events.
 
-    Its columns are those of `events` that the files use, with job_key for job_no; rows stand in the
-    order of the files' non-blank lines. The rowids of rows that cannot be events are in `bad_<no>`.
-    `latest_us` is the newest time that is believed. Raises duckdb.Error where a file cannot be read
-    to its end.
+    Rows stand in the order of the files' non-blank lines. `latest_us` is the newest time that is
+    believed. Raises duckdb.Error where a file cannot be read to its end.
     """
     seen = _known(_early_keys(connection, files))
+    has_attrs = False
     _parse(connection, files, seen)
     if _has_room_for_more(connection, files):
         keys = _keys(connection, files)
-        if not keys <= set(FIELDS):
+        has_attrs = not keys <= set(FIELDS)
+        if has_attrs:
             seen = list(FIELDS)
             _parse_whole(connection, files)
         elif not keys <= set(seen):
             seen = _known(keys)
             _parse(connection, files, seen)
+    _lay_out(connection, files, seen, has_attrs)
     _find_bad(connection, files, seen, latest_us)
 
 
-def table_of(files: Sequence[NativeFile]) -> str:
-    """The table that `load` filled for these files."""
-    return f"parsed_{files[0].file_no}"
-
-
 def good_rows(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> str:
-    """A select of the events that `load` found: an attempt that is not named is the first."""
-    table, bad = table_of(files), _bad_table(files)
-    named = {row[0] for row in connection.execute(f"describe {table}").fetchall()}
-    filled = {"attempt": "coalesce(attempt, 1)" if "attempt" in named else "cast(1 as bigint)"}
+    """A select of the events that `load` found: an attempt that is not named is the first.
+
+    Its columns are those of `events` that the files use, with job_key for job_no, and `says_more`:
+    whether the row has a value that no plain event has.
+    """
+    names = _names(files)
+    named = [row[0] for row in connection.execute(f"describe {names.told}").fetchall()]
+    filled = {
+        "attempt": "coalesce(attempt, 1)" if "attempt" in named else "cast(1 as bigint)",
+    }
     if files[0].cluster is not None:
         # the dump's own word on its cluster is stronger than the reader's
         reader = "'" + files[0].cluster.replace("'", "''") + "'"
         filled["cluster"] = f"coalesce(cluster, {reader})" if "cluster" in named else reader
+        filled["says_more"] = "true"
     columns = ", ".join(
-        [name for name in named if name not in filled and name != "keys"]
+        [name for name in named if name not in (*filled, "row_no", "keys", "more")]
         + [f"{value} as {name}" for name, value in filled.items()]
     )
-    found = connection.execute(f"select count(*) from {bad}").fetchone()
-    where = "" if found == (0,) else f" where rowid not in (select row_no from {bad})"
-    return f"select {columns} from {table}{where}"
+    found = connection.execute(f"select count(*) from {names.bad}").fetchone()
+    where = "" if found == (0,) else f" where row_no not in (select row_no from {names.bad})"
+    return f"select {columns} from {names.rows}{where}"
 
 
 def bad_ordinals(
     connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
 ) -> dict[int, list[int]]:
     """For each file with bad rows, their places among its non-blank lines, from 0, ascending."""
-    bad = _bad_table(files)
-    if connection.execute(f"select count(*) from {bad}").fetchone() == (0,):
+    names = _names(files)
+    if connection.execute(f"select count(*) from {names.bad}").fetchone() == (0,):
         return {}
     rows = connection.execute(
         "with first_rows as (select file_no, min(rowid) as first_row "
-        f"from {table_of(files)} group by file_no) "
+        f"from {names.parsed} group by file_no) "
         "select file_no, list(row_no - first_row order by row_no) "
-        f"from {bad} inner join {table_of(files)} as parsed on parsed.rowid = row_no "
+        f"from {names.bad} inner join {names.parsed} as parsed on parsed.rowid = row_no "
         "inner join first_rows using (file_no) group by file_no"
     ).fetchall()
     return dict(rows)
@@ -163,12 +104,30 @@ def bad_ordinals(
 
 def forget(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> None:
     """Drop what `load` made."""
-    connection.execute(f"drop table {table_of(files)}")
-    connection.execute(f"drop table {_bad_table(files)}")
+    names = _names(files)
+    connection.execute(f"drop view {names.rows}")
+    for table in (names.told, names.parsed, names.bad):
+        connection.execute(f"drop table {table}")
 
 
-def _bad_table(files: Sequence[NativeFile]) -> str:
-    return f"bad_{files[0].file_no}"
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What `load` makes: rows as they were parsed, those that say more, both as one, the bad ones.
+
+    `parsed` has a column for each plain field. The others, which most rows lack, stand there in one
+    list of texts, and in `told` as columns: one that is null in nine rows of ten costs as much time
+    and memory as a full one.
+    """
+
+    parsed: str
+    told: str
+    rows: str
+    bad: str
+
+
+def _names(files: Sequence[NativeFile]) -> _Names:
+    number = files[0].file_no
+    return _Names(*(f"{name}_{number}" for name in ("parsed", "told", "rows", "bad")))
 
 
 def _early_keys(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> set[str]:
@@ -197,20 +156,20 @@ def _parse(
 ) -> None:
     columns = ", ".join(f"'{field}': 'VARCHAR'" for field in seen)
     source = f"read_json({_reading(files)}, format = 'newline_delimited', columns = {{{columns}}})"
-    _store(connection, files, source, {field: f'raw."{field}"' for field in seen}, "")
+    _store(connection, files, source, {field: f'raw."{field}"' for field in seen}, None)
 
 
 def _parse_whole(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> None:
     """The slower way for dumps with fields of their own: those are kept as `attrs`."""
     known = ", ".join(f'"{field}": null' for field in FIELDS)
     rest = f"json_merge_patch(raw.json, '{{{known}}}')"
-    attrs = f"case when {rest} <> '{{}}' then cast({rest} as varchar) end as attrs, "
     # a line that is too long is no event, whatever it holds
     is_event = f"json_type(json) = 'OBJECT' and length(json) <= {LONGEST_LINE}"
     source = (
         f"(select * replace (case when {is_event} then json end as json) from {_objects(files)})"
     )
     raw = {field: f"(raw.json ->> '$.\"{field}\"')" for field in FIELDS}
+    attrs = f"case when {rest} <> '{{}}' then cast({rest} as varchar) end"
     _store(connection, files, source, raw, attrs)
 
 
@@ -232,60 +191,60 @@ def _store(
     files: Sequence[NativeFile],
     source: str,
     raw: dict[str, str],
-    attrs: str,
+    attrs: str | None,
 ) -> None:
     """Parse `source` in file order: a row's rowid is its ordinal among the non-blank lines.
 
-    `keys` counts the fields that a row has: more than the columns it fills, and one had no meaning.
+    `keys` counts the plain fields that a row has: more than the columns they fill, and one had no
+    meaning.
     """
-    columns = ", ".join(
-        f"{_typed(field, column)} as {_column(field)}" for field, column in raw.items()
-    )
-    keys = " + ".join(f"cast({column} is not null as tinyint)" for column in raw.values())
+    names = _names(files)
+    plain = {field: text for field, text in raw.items() if field in PLAIN}
+    rare = [text for field, text in raw.items() if field not in PLAIN]
+    columns = ", ".join(f"{typed(field, text)} as {column(field)}" for field, text in plain.items())
     # the safe name of a file ends in its number
     several = len(files) > 1
     file_no = "split_part(parse_filename(raw.filename), '-', 2)" if several else files[0].file_no
+    said = [*rare, *([attrs] if attrs else []), "null"]
     connection.execute(
-        f"create or replace temp table {table_of(files)} as select "
+        f"create or replace temp table {names.parsed} as select "
         f"cast({file_no} as integer) as file_no, "
-        f"cast({files[0].source_no} as integer) as source_no, {columns}, {attrs}{keys} as keys "
+        f"cast({files[0].source_no} as integer) as source_no, {columns}, "
+        f"{_filled(plain.values())} as keys, "
+        f"case when coalesce({', '.join(said)}) is not null then [{', '.join(said)}] end as more "
         f"from {source} as raw"
     )
 
 
-def _column(field: str) -> str:
-    names = {"ts": "at_us", "end_ts": "end_us", "job_id": "job_key"}
-    return names.get(field) or COLUMN_OF.get(field, field)
+def _filled(columns: Iterable[str]) -> str:
+    return " + ".join(f"cast({one} is not null as tinyint)" for one in columns)
 
 
-def _typed(field: str, column: str) -> str:
-    if field in ("ts", "end_ts"):
-        return _microseconds(column)
-    if field in ENUMS:
-        return f"try_cast({column} as {ENUMS[field]})"
-    if field == "ok":
-        return f"case {column} when 'true' then true when 'false' then false end"
-    if field in WHOLE_NUMBERS:
-        return _whole_number(column)
-    return column
-
-
-def _microseconds(column: str) -> str:
-    """RFC 3339 with an offset, or Unix seconds. A time without an offset is null: it is unknown."""
-    return (
-        f"case when suffix({column}, 'Z') "
-        f"or regexp_matches({column}, '[+-][0-9]{{2}}:?[0-9]{{2}}$') "
-        f"then epoch_us(try_cast({column} as timestamptz)) "
-        f"else cast(try_cast({column} as decimal(20, 6)) * 1000000 as bigint) end"
+def _lay_out(
+    connection: duckdb.DuckDBPyConnection,
+    files: Sequence[NativeFile],
+    seen: Sequence[str],
+    has_attrs: bool,
+) -> None:
+    """Give the rows that say more their columns, and let all rows be read as one view."""
+    names = _names(files)
+    rare = [field for field in seen if field not in PLAIN]
+    columns = [
+        f"{typed(field, f'more[{place}]')} as {column(field)}"
+        for place, field in enumerate(rare, 1)
+    ]
+    if has_attrs:
+        columns.append(f"more[{len(rare) + 1}] as attrs")
+    connection.execute(
+        f"create or replace temp table {names.told} as select rowid as row_no, * replace "
+        f"(list_aggregate(more[1:{len(rare)}], 'count') as more), true as says_more, "
+        f"{', '.join(columns)} from {names.parsed} where more is not null"
     )
-
-
-def _whole_number(column: str) -> str:
-    """A cast alone would round 1.7 to 2."""
-    whole = f"try_cast({column} as bigint)"
-    return (
-        f"case when contains({column}, '.') or contains({column}, 'e') or contains({column}, 'E') "
-        f"then case when try_cast({column} as double) = {whole} then {whole} end else {whole} end"
+    connection.execute(
+        f"create or replace temp view {names.rows} as "
+        "select rowid as row_no, * exclude (more), false as says_more "
+        f"from {names.parsed} where more is null "
+        f"union all by name select * exclude (more) from {names.told}"
     )
 
 
@@ -296,46 +255,43 @@ def _find_bad(
     latest_us: int,
 ) -> None:
     """List the rows that cannot be events. Most dumps have none, which a few aggregates prove."""
-    faults = _faults(seen, latest_us)
-    filled = " + ".join(f"count({_column(field)})" for field in seen)
-    some = " or ".join(f"bool_or({fault})" for fault in faults)
-    has_bad = connection.execute(
-        f"select coalesce(sum(keys) <> {filled} or {some}, false) from {table_of(files)}"
-    ).fetchone()
-    fields = " + ".join(f"cast({_column(field)} is not null as tinyint)" for field in seen)
-    is_bad = " or ".join(f"coalesce({fault}, false)" for fault in faults)
-    where = f"keys <> {fields} or {is_bad}" if has_bad == (True,) else "false"
+    names = _names(files)
+    plain = [field for field in seen if field in PLAIN]
+    rare = [field for field in seen if field not in PLAIN]
+    selects = [
+        select
+        for table, row_no, counted, fields in (
+            (names.parsed, "rowid", "keys", plain),
+            (names.told, "row_no", "more", rare),
+        )
+        if (select := _bad_rows(connection, table, row_no, counted, fields, latest_us))
+    ]
     connection.execute(
-        f"create or replace temp table {_bad_table(files)} as "
-        f"select rowid as row_no from {table_of(files)} where {where}"
+        f"create or replace temp table {names.bad} as "
+        + (" union ".join(selects) or "select cast(null as bigint) as row_no where false")
     )
 
 
-def _faults(seen: Sequence[str], latest_us: int) -> list[str]:
-    """What makes a row no event, beside a field without meaning."""
-    believed = f"not between {EARLIEST_US} and {latest_us}"
-    faults = [
-        "at_us is null",
-        f"at_us {believed}",
-        "event is null",
-        "job_key is null and event <> 'change'",
-        "job_key = ''",
-    ]
-    if "phase" in seen:
-        faults.append("phase is null and event in ('phase_start', 'phase_end')")
-    else:
-        faults.append("event in ('phase_start', 'phase_end')")
-    if "end_ts" in seen:
-        faults.append(f"end_us {believed}")
-    for field, (least, most) in WHOLE_NUMBERS.items():
-        if field in seen and least is not None:
-            faults.append(f"{field} < {least}")
-        if field in seen and most is not None:
-            faults.append(f"{field} > {most}")
-    faults += [
-        f"length({_column(field)}) > {longest}" for field, longest in TEXTS.items() if field in seen
-    ]
-    return faults
+def _bad_rows(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    row_no: str,
+    counted: str,
+    fields: Sequence[str],
+    latest_us: int,
+) -> str | None:
+    """A select of the rows that are no events by these fields, if there are any."""
+    conditions = faults(fields, latest_us)
+    filled = " + ".join(f"count({column(field)})" for field in fields) or "0"
+    some = " or ".join(f"bool_or({condition})" for condition in conditions) or "false"
+    has_bad = connection.execute(
+        f"select coalesce(sum({counted}) <> {filled} or {some}, false) from {table}"
+    ).fetchone()
+    if has_bad != (True,):
+        return None
+    wrong = " or ".join(f"coalesce({condition}, false)" for condition in conditions)
+    meant = _filled(column(field) for field in fields)
+    return f"select {row_no} as row_no from {table} where {counted} <> {meant} or {wrong}"
 
 
 def _has_room_for_more(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> bool:
@@ -347,5 +303,8 @@ def _has_room_for_more(connection: duckdb.DuckDBPyConnection, files: Sequence[Na
     marks = [file.key_marks for file in files]
     if None in marks:
         return True
-    read = connection.execute(f"select coalesce(sum(keys), 0) from {table_of(files)}").fetchone()
+    read = connection.execute(
+        "select coalesce(sum(keys) + sum(coalesce(list_aggregate(more, 'count'), 0)), 0) "
+        f"from {_names(files).parsed}"
+    ).fetchone()
     return read is None or int(read[0]) != sum(mark or 0 for mark in marks)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ingest.warehouse import Warehouse
 from queries import model
 
 KEPT_PUBLICATIONS = 3
+_WHOLE_EVERY = 64
 
 _SERVING = re.compile(r"serving-(\d+)\.duckdb")
 
@@ -40,15 +42,21 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
 
     A failure at any point leaves the last publication standing.
     """
-    row = warehouse.connection.execute("select publication from meta").fetchone()
+    connection = warehouse.connection
+    row = connection.execute("select publication from meta").fetchone()
     assert row is not None
     path = warehouse.folder / _name(int(row[0]))
     building = path.with_suffix(".building")
     _remove(building)
-    _build(warehouse.connection, building, settings, now)
+    base = _base(warehouse, int(row[0]))
+    if base is not None:
+        shutil.copyfile(base, building)
+    _choose(connection, is_whole=base is None)
+    _build(connection, building, settings, now)
     _sync(building)
     building.replace(path)
     _point(warehouse.folder, path.name)
+    _note_published(connection, int(row[0]))
     prune(warehouse.folder)
     return path
 
@@ -88,6 +96,48 @@ def _number(name: str) -> int:
     match = _SERVING.fullmatch(name)
     assert match is not None
     return int(match[1])
+
+
+def _base(warehouse: Warehouse, publication: int) -> Path | None:
+    """The earlier publication that this one can be changed from, so that it costs what changed.
+
+    Now and then none: what is deleted leaves gaps, and a file built whole has none.
+    """
+    row = warehouse.connection.execute("select published, published_models from meta").fetchone()
+    assert row is not None
+    if row[0] is None or row[1] != model.fingerprint() or publication % _WHOLE_EVERY == 0:
+        return None
+    base = warehouse.folder / _name(int(row[0]))
+    return base if base.is_file() else None
+
+
+def _choose(connection: duckdb.DuckDBPyConnection, *, is_whole: bool) -> None:
+    """Lay out what is published: everything, or the jobs and days that changed since the base."""
+    connection.execute(
+        "create or replace temp table publishing_jobs as select job_id from unpublished_jobs"
+    )
+    days = (
+        "select distinct day from save_facts_kept"
+        if is_whole
+        else "select day from unpublished_days"
+    )
+    connection.execute(f"create or replace temp table publishing_days as {days}")
+    where = "" if is_whole else " where job_id in (select job_id from unpublished_jobs)"
+    connection.execute(
+        "create or replace temp table publishing_names as "
+        f"select job_no, base_job_no, job_id from job_names_kept{where}"
+    )
+
+
+def _note_published(connection: duckdb.DuckDBPyConnection, publication: int) -> None:
+    """From now on changes are noted against this publication. Until then they add up."""
+    connection.execute("begin")
+    connection.execute(
+        "update meta set published = ?, published_models = ?", [publication, model.fingerprint()]
+    )
+    connection.execute("delete from unpublished_jobs")
+    connection.execute("delete from unpublished_days")
+    connection.execute("commit")
 
 
 def _build(

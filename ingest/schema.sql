@@ -3,7 +3,17 @@
 create table if not exists meta (
     schema_version integer not null,    -- of this file; another release refuses or migrates
     publication bigint not null,        -- number of the last commit that a publish must show
-    settings varchar                    -- under which the facts were computed, as JSON
+    settings varchar,                   -- under which the facts were computed, as JSON
+    published bigint,                   -- what unpublished_* are changes to; null: to nothing
+    published_models varchar            -- fingerprint of the models that served it
+);
+
+create table if not exists unpublished_jobs (
+    job_id varchar not null             -- has other facts than in the file that was published last
+);
+
+create table if not exists unpublished_days (
+    day date not null
 );
 
 create table if not exists sources (

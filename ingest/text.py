@@ -10,7 +10,7 @@ from itertools import islice
 import duckdb
 import polars as pl
 
-from ingest import dumps, explain, native, rejects
+from ingest import dumps, explain, fields, rejects
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.events import Event, Reason, Rejected
 from ingest.moment import Moment
@@ -70,7 +70,8 @@ COLUMNS = {
     "ok": pl.Boolean(),
 }
 _NAMES = {"job_id": "job_key", "user": "user_name", "partition": "partition_name"}
-_TYPES = native.ENUMS | {"ok": "boolean"}
+_TYPES = fields.ENUMS | {"ok": "boolean"}
+_PLAIN_TIMES = ("at_us", "end_us")
 _ROWS_AT_ONCE = 100_000
 
 
@@ -106,6 +107,16 @@ def parse(
     rejects.add_breaks(target.connection, target.file_no, broken)
 
 
+def good_rows(table: str) -> str:
+    """A select of the events in a table that `parse` filled, as `native.good_rows` gives it."""
+    more = [
+        _NAMES.get(name, name) for name in COLUMNS if name not in (*fields.PLAIN, *_PLAIN_TIMES)
+    ]
+    return (
+        f"select *, {' or '.join(f'{name} is not null' for name in more)} as says_more from {table}"
+    )
+
+
 def _short_lines(
     target: Target, file: dumps.DumpFile, broken: list[dumps.Truncated]
 ) -> Iterator[tuple[int, bytes]]:
@@ -129,7 +140,7 @@ def _believed(
         newest = max(oldest, item.get("end_us", oldest))
         if newest > moment.latest_us:
             yield _set_aside(item, Reason.FUTURE_TIME)
-        elif oldest < native.EARLIEST_US:
+        elif oldest < fields.EARLIEST_US:
             yield _set_aside(item, Reason.BAD_TIMESTAMP)
         else:
             yield item

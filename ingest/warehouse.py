@@ -21,7 +21,7 @@ import duckdb
 
 from ingest.errors import WarehouseBusy, WarehouseUnusable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
@@ -136,13 +136,18 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
 def _prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.execute("set TimeZone = 'UTC'")
     connection.execute("set checkpoint_threshold = '256MB'")
+    # memory that a dropped table gives back is asked for again by the next one
+    connection.execute("set allocator_flush_threshold = '64GiB'")
+    connection.execute("set allocator_bulk_deallocation_flush_threshold = '64GiB'")
     present = connection.execute(
         "select count(*) from duckdb_tables() where table_name = 'meta' and not temporary"
     ).fetchone()
     if present == (0,):
         connection.execute("begin")
         connection.execute(_SCHEMA.read_text(encoding="utf-8"))
-        connection.execute("insert into meta values (?, 0, null)", [SCHEMA_VERSION])
+        connection.execute(
+            "insert into meta (schema_version, publication) values (?, 0)", [SCHEMA_VERSION]
+        )
         connection.execute("commit")
         return
     version = connection.execute("select max(schema_version) from meta").fetchone()

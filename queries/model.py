@@ -6,6 +6,7 @@ their own or earlier layers. Never reads a dump, never opens a database.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -52,8 +53,12 @@ KEPT_FACTS = (
 KEPT_ROLLUPS = ("team_day_sums", "latency_percentiles", "failure_day_sums")
 
 _FOLDER = Path(__file__).parent
+_ATTRIBUTIONS = _FOLDER / "failure_categories.csv"
 _READS = re.compile(r"\b(?:from|join)\s+([a-z_]+)", re.IGNORECASE)
 _MACRO = re.compile(r"^-- macro: (.+)$", re.MULTILINE)
+_CHANGES = re.compile(r"^-- changes by: ([a-z_]+)$", re.MULTILINE)
+# What a model changes by, and the temporary table that lists what changed.
+_CHANGED = {"job_id": "publishing_jobs", "day": "publishing_days"}
 _COMMENT = re.compile(r"--[^\n]*")
 
 
@@ -100,20 +105,47 @@ def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
 def serve(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the attached database `serving` with what readers see, from the database `warehouse`.
 
-    Leaves `serving` as the default. Views and macros name no database: the file can be renamed.
+    An empty one is filled whole. In the copy of an earlier one, models that say what they change by
+    replace only their rows of `publishing_jobs` (job_id) or `publishing_days` (day); they read no
+    more than `publishing_names` and `publishing_days` let them. Leaves `serving` as the default.
+    Views and macros name no database: the file can be renamed.
     """
     connection.execute("use serving")
+    present = {
+        name
+        for (name,) in connection.execute(
+            "select table_name from duckdb_tables() where database_name = 'serving'"
+        ).fetchall()
+    }
     for model in models("serving"):
-        if parameters := _MACRO.search(model.sql):
-            kind, head = "macro", f"({parameters[1]}) as table"
+        if (changes := _CHANGES.search(model.sql)) and model.name in present:
+            changed = _CHANGED[changes[1]]
+            connection.execute(
+                f"delete from {model.name} where {changes[1]} in "
+                f"(select {changes[1]} from {changed})"
+            )
+            connection.execute(f"insert into {model.name} {model.sql}")
+        elif parameters := _MACRO.search(model.sql):
+            connection.execute(
+                f"create or replace macro {model.name} ({parameters[1]}) as table {model.sql}"
+            )
         else:
-            kind, head = ("table" if model.is_stored else "view"), "as"
-        connection.execute(f"create {kind} {model.name} {head} {model.sql}")
+            kind = "table" if model.is_stored else "view"
+            connection.execute(f"create or replace {kind} {model.name} as {model.sql}")
+
+
+def fingerprint() -> str:
+    """Changes when any model does: what an earlier release served is then no base to build on."""
+    told = hashlib.sha256()
+    for model in models(*LAYERS, "serving"):
+        told.update(f"{model.name}\n{model.sql}\n".encode())
+    told.update(_ATTRIBUTIONS.read_bytes())
+    return told.hexdigest()
 
 
 def load_attributions(connection: duckdb.DuckDBPyConnection) -> None:
     """`category_attributions`: category, attribution. Who can mend each kind of failure."""
-    path = str(_FOLDER / "failure_categories.csv").replace("'", "''")
+    path = str(_ATTRIBUTIONS).replace("'", "''")
     connection.execute(
         "create or replace temp table category_attributions as "
         "select domain || '/' || category as category, attribution "

@@ -1,5 +1,6 @@
 -- Contradictions between good lines, and what was left out: resolved by METRICS.md, listed here.
 -- grain: many rows per job_id, attempt, kind
+-- changes by: job_id
 select
     names.job_id,
     found.attempt,
@@ -9,4 +10,4 @@ select
         case when found.times > 1 then concat(' and ', found.times - 1, ' more') else '' end
     ) as detail
 from warehouse.contradiction_facts_kept as found
-inner join warehouse.job_names_kept as names on found.job_no = names.job_no
+inner join publishing_names as names on found.job_no = names.job_no

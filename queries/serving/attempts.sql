@@ -1,5 +1,6 @@
 -- Every attempt: when, how it ended, what it waited for, and where its seconds went.
 -- grain: one row per job_id, attempt
+-- changes by: job_id
 select
     names.job_id,
     facts.attempt,
@@ -92,7 +93,7 @@ select
     facts.pt2_compile_recovery_us,
     facts.checkpoint_load_recovery_us
 from warehouse.attempt_facts_kept as facts
-inner join warehouse.job_names_kept as names on facts.job_no = names.job_no
+inner join publishing_names as names on facts.job_no = names.job_no
 left join category_attributions as attributions
     on facts.category = attributions.category
 order by facts.ended_us asc, names.job_id asc, facts.attempt asc

@@ -1,5 +1,6 @@
 -- Every job over all its attempts.
 -- grain: one row per job_id
+-- changes by: job_id
 select
     job_id,
     -- who
@@ -32,5 +33,6 @@ select
     sum(effective_seconds) / nullif(sum(wall_seconds) - sum(uninstrumented_seconds), 0)
         as ett_ratio
 from attempts
+where job_id in (select names.job_id from publishing_names as names)
 group by job_id
 order by job_id asc

@@ -1,5 +1,6 @@
 -- How long each good save blocked its train loop.
 -- grain: one row per save
+-- changes by: day
 select
     team,
     workload,
@@ -10,3 +11,4 @@ where
     status = 'good'
     and is_counted
     and is_instrumented
+    and day in (select days.day from publishing_days as days)

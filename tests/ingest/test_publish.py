@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from ingest import detail
-from queries import NothingPublished, published
+from ingest import detail, publish
+from ingest.warehouse import Warehouse
+from queries import NothingPublished, model, published
 from tests.ingest.warehouses import STARTED_AT, alive, contents, life
 from tests.queries.engine import ingest, rows, write_dump
 
@@ -53,6 +55,46 @@ def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
     ingest_jobs(tmp_path, "a")
 
     assert before == (published(warehouse), os.stat(published(warehouse)).st_mtime_ns)
+
+
+def test_a_publication_that_was_changed_equals_one_that_was_built_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few of many jobs have news: a longer life, a first word, a contradiction."""
+    bases = []
+    find_base = publish._base
+
+    def watched(warehouse: Warehouse, publication: int) -> Path | None:
+        bases.append(find_base(warehouse, publication))
+        return bases[-1]
+
+    monkeypatch.setattr(publish, "_base", watched)
+    lives = {f"job{number}": life(f"job{number}", 600 + number) for number in range(30)}
+    dumps = [
+        write_dump(tmp_path / "all.jsonl", chain.from_iterable(lives.values())),
+        write_dump(tmp_path / "longer.jsonl", life("job3", 9_000)),
+        write_dump(tmp_path / "first.jsonl", [*life("job31", 700), *life("job4", 1)]),
+        write_dump(tmp_path / "later.jsonl", life("job3", 200_000)),
+    ]
+    for dump in dumps:
+        ingest(tmp_path / "changed", dump)
+    changed = len(bases)
+    ingest(tmp_path / "whole", *dumps)
+
+    assert [False, True, True, True] == [base is not None for base in bases[:changed]]
+    assert contents(tmp_path / "whole") == contents(tmp_path / "changed")
+
+
+def test_a_base_that_is_gone_or_that_another_release_served_is_not_built_upon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = ingest_jobs(tmp_path, *"abcdef")
+    published(warehouse).unlink()
+    ingest_jobs(tmp_path, "g")
+    monkeypatch.setattr(model, "fingerprint", lambda: "of another release")
+    ingest_jobs(tmp_path, "h")
+
+    assert [(8,)] == rows(warehouse, "select count(*) from jobs")
 
 
 def test_a_reader_that_has_a_publication_open_keeps_it(tmp_path: Path) -> None:
