@@ -118,6 +118,8 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
             config={
                 "temp_directory": str(spill),
                 "memory_limit": "2GiB",
+                # kept for the whole run: pages that go back to the system come back at a price
+                "block_allocator_memory": "1GiB",
                 "python_enable_replacements": "false",  # a table is never a Python name
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
@@ -136,7 +138,7 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
 def _prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.execute("set TimeZone = 'UTC'")
     connection.execute("set checkpoint_threshold = '256MB'")
-    # memory that a dropped table gives back is asked for again by the next one
+    # likewise what a dropped table held: the next one asks for it again
     connection.execute("set allocator_flush_threshold = '64GiB'")
     connection.execute("set allocator_bulk_deallocation_flush_threshold = '64GiB'")
     present = connection.execute(
