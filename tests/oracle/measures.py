@@ -1060,7 +1060,8 @@ def team_days(
 
 def days_present(attempt: AttemptMeasures, zone: ZoneInfo) -> set[date]:
     """The days it spent time on, and the one it ended on."""
-    return {day for day, _, _ in attempt.areas_by_day} | {day_of(attempt.ended_us, zone)}
+    ended = set() if attempt.outcome == "running" else {day_of(attempt.ended_us, zone)}
+    return {day for day, _, _ in attempt.areas_by_day} | ended
 
 
 def team_day(

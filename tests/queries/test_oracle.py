@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from tests.oracle.fleets import fleets, random_fleet
 from tests.oracle.measures import measure
 from tests.queries.agreement import disagreements
-from tests.queries.engine import ingest, write_dump
+from tests.queries.engine import ingest, rows, write_dump
 
 
 @pytest.mark.slow
@@ -88,3 +89,18 @@ def _later(ts: object) -> str:
         else datetime.fromtimestamp(float(str(ts)), UTC)
     )
     return (moment + timedelta(microseconds=1)).isoformat()
+
+
+def test_an_attempt_whose_last_word_is_at_midnight_has_no_part_in_the_day_that_begins(
+    tmp_path: Path,
+) -> None:
+    """It still runs, so nothing ended at that instant, and it spent no time after it."""
+    events: list[dict[str, Any]] = [
+        {"job_id": "a", "ts": "2026-03-02T23:59:00Z", "event": "attempt_start"},
+        {"job_id": "a", "ts": "2026-03-03T00:00:00Z", "event": "alive"},
+    ]
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, write_dump(tmp_path / "dump.jsonl", events))
+
+    assert [] == disagreements(warehouse, measure(events))
+    assert [(date(2026, 3, 2),)] == rows(warehouse, "select distinct day from team_day")
