@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run serve ingest test install check bench sample golden lock clean
+.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy
 
 bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
@@ -46,9 +46,17 @@ check: ## what needs no test run: ruff, mypy, sqlfluff, import-linter
 	@tools/install dev
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
-	$(bin)/mypy ingest queries app sample_data
+	$(bin)/mypy ingest queries app sample_data deploy
 	$(bin)/sqlfluff lint --disable-progress-bar --processes 0 queries
 	$(bin)/lint-imports
+
+monitor: ## Prometheus and Alertmanager against the exporter, with the rules under deploy/; Ctrl-C stops both
+	@tools/install dev
+	@tools/monitor
+
+deploy: ## write the files under deploy/ that Prometheus, Alertmanager and Grafana load
+	@tools/install dev
+	@$(bin)/python -m deploy
 
 bench: ## measure ingest, publish and pages on this machine
 	@tools/install dev
@@ -66,5 +74,5 @@ lock: ## resolve pyproject.toml into the two locks anew
 	@tools/lock
 
 clean: ## remove what make made, but never the warehouse
-	rm -rf .venv .sample .sample.part build ./*.egg-info .*_cache .hypothesis
+	rm -rf .venv .sample .sample.part .monitor build ./*.egg-info .*_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

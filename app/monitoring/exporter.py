@@ -10,22 +10,30 @@ import errno
 import json
 import logging
 import os
+import shlex
 import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import duckdb
+
+from app.monitoring import backfill
 from app.monitoring.follower import Follower
 from app.monitoring.server import Server
+from app.warehouse import connect
+from queries import NothingPublished, published
 
 _EXAMPLES = """\
 examples:
   ett-exporter                                  ./warehouse, on http://127.0.0.1:9108/metrics
   ett-exporter --warehouse /data/ett --port 9200
   ett-exporter --host 0.0.0.0                   for a Prometheus on another machine
+  ett-exporter --backfill past.om               the past, for promtool tsdb create-blocks-from
 
 paths:
   /metrics     every family; follows each publish by itself
@@ -44,8 +52,13 @@ _log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT. Returns 0, or 2 where it cannot listen as asked."""
+    """Serve until SIGTERM or SIGINT, or write the past and end.
+
+    Returns 0, or 2 where it cannot listen, read or write as asked.
+    """
     asked = _parser().parse_args(arguments)
+    if asked.backfill is not None:
+        return _backfill(asked.warehouse, asked.backfill)
     _log_to_stderr(asked.verbose)
     # before any thread starts, so that all inherit it: the signals are left to `sigwait`
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
@@ -56,6 +69,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_cannot_listen(asked.host, asked.port, error), file=sys.stderr)
         return 2
     _serve(server, follower)
+    return 0
+
+
+def _backfill(warehouse: Path, target: Path) -> int:
+    def advance(done: int, days: int) -> None:
+        if done % 30 == 0 or done == days:
+            print(f"ett-exporter: {done} of {days} days", file=sys.stderr)
+
+    try:
+        with closing(connect(published(warehouse))) as connection:
+            samples = backfill.write(connection, target, advance)
+    except (NothingPublished, duckdb.Error, OSError) as error:
+        print(f"ett-exporter: the past could not be written: {error}", file=sys.stderr)
+        return 2
+    print(f"{samples:,} samples in {target}. Prometheus takes them with")
+    print(f"  promtool tsdb create-blocks-from openmetrics {shlex.quote(str(target))} DATA-FOLDER")
     return 0
 
 
@@ -88,6 +117,12 @@ def _parser() -> argparse.ArgumentParser:
         default=Path(os.environ.get("ETT_WAREHOUSE") or "warehouse"),
         metavar="DIR",
         help="the warehouse folder ($ETT_WAREHOUSE, else ./warehouse)",
+    )
+    parser.add_argument(
+        "--backfill",
+        type=Path,
+        metavar="FILE",
+        help="write the past as OpenMetrics, a sample a day, instead of serving",
     )
     parser.add_argument("--verbose", action="store_true", help="log every request")
     return parser

@@ -139,6 +139,47 @@ _REJECTED = """
     order by all
 """
 
+# A measure of a team has one open regression at a time; the costliest are shown, whoever has them.
+_REGRESSIONS = """
+    with
+
+    open_then as (
+
+        select
+            *,
+            row_number() over (
+                partition by team, metric
+                order by started_on desc
+            ) as newest
+        from regressions
+        where {is_open}
+
+    )
+
+    select
+        team,
+        metric,
+        coalesce(verdict, 'unknown') as verdict,
+        coalesce(severity, 'info') as severity,
+        1 as one,
+        change_ratio,
+        lost_gpu_seconds_per_day,
+        epoch(started_on::timestamp)::double as started_timestamp_seconds
+    from open_then
+    where newest = 1
+    order by
+        lost_gpu_seconds_per_day desc nulls last,
+        team asc,
+        metric asc
+    limit 60
+"""
+
+_OPEN_THEN = """
+            state in ('open', 'closed')
+            and detected_on <= $last_day::date
+            and (closed_on is null or closed_on > $last_day::date)
+"""
+
 QUESTIONS = (
     Question("window_of", "window_of", WINDOW_OF, _OF_TEAMS),
     Question("window_areas", "window_areas", WINDOW_AREAS, _OF_TEAMS),
@@ -150,7 +191,12 @@ QUESTIONS = (
     ),
     Question("categories", "window_interruptions", CATEGORIES, _OF_WINDOWS),
     Question("targets", "targets", _TARGETS, ("labels",)),
+    Question("regressions", "regressions", _REGRESSIONS.format(is_open="state = 'open'")),
     Question("sources", "sources", _SOURCES),
     Question("rejected_by_source", "rejected_by_source", _REJECTED),
+)
+# What was open on a past day; for the past only, the present is in QUESTIONS.
+REGRESSIONS_THEN = Question(
+    "regressions", "regressions", _REGRESSIONS.format(is_open=_OPEN_THEN), ("last_day",)
 )
 VIEWS = tuple(dict.fromkeys(question.view for question in (PUBLICATION, TEAMS, *QUESTIONS)))

@@ -14,12 +14,19 @@ from datetime import date, timedelta
 import duckdb
 
 from app.monitoring.families import Row
-from app.monitoring.questions import PUBLICATION, QUESTIONS, TEAMS, VIEWS, Question
+from app.monitoring.questions import (
+    PUBLICATION,
+    QUESTIONS,
+    REGRESSIONS_THEN,
+    TEAMS,
+    VIEWS,
+    Question,
+)
 
 _WINDOWS = {"1d": 1, "7d": 7, "28d": 28}
 _NAMED_TEAMS = 50
 # Domains are words of whoever wrote the dumps: they get what the rest leaves of 6,000 series.
-_DOMAIN_SERIES = 918
+_DOMAIN_SERIES = 616
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +53,17 @@ def answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
         yield _ask(connection, question, known)
 
 
+def answers_as_of(connection: duckdb.DuckDBPyConnection, last_day: date) -> Iterator[Answer]:
+    """What the windows that end with this day say, and the regressions that were open on it."""
+    known = _windows_ending(last_day)
+    ranked = _ask(connection, TEAMS, known)
+    known |= _teams(ranked.rows)
+    for question in QUESTIONS:
+        if "last_day" in question.needs:
+            yield _ask(connection, question, known)
+    yield _ask(connection, REGRESSIONS_THEN, known)
+
+
 def tables(
     answered: Sequence[Answer], version: str, is_current: bool = True
 ) -> dict[str, list[Row]]:
@@ -66,6 +84,10 @@ def _windows(publication: list[Row] | None) -> dict[str, object]:
     last_day = publication[0]["last_complete_day"]
     if not isinstance(last_day, date):  # null: no day is complete yet
         return {"window_names": [], "first_days": [], "last_day": None}
+    return _windows_ending(last_day)
+
+
+def _windows_ending(last_day: date) -> dict[str, object]:
     return {
         "window_names": list(_WINDOWS),
         "first_days": [last_day - timedelta(days=days - 1) for days in _WINDOWS.values()],

@@ -6,7 +6,7 @@ Stands in for what an ingest publishes; the meaning of the numbers is tested whe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 
@@ -31,6 +31,22 @@ class Attempt:
     saves: Sequence[float] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A row of `regressions`."""
+
+    team: str = "ranking"
+    metric: str = "trainer_init"
+    started_on: date = date(2026, 3, 20)
+    state: str = "open"
+    severity: str = "ticket"
+    verdict: str = "slower"
+    change_ratio: float | None = 0.41
+    lost_gpu_seconds_per_day: float | None = 7200.0
+    detected_on: date = date(2026, 3, 23)
+    closed_on: date | None = None
+
+
 def publish(
     warehouse: Path,
     attempts: Sequence[Attempt] = (),
@@ -38,7 +54,9 @@ def publish(
     sources: Mapping[str, int] | None = None,
     rejected: Mapping[tuple[str, str], int] | None = None,
     targets: Mapping[str, float] | None = None,
+    regressions: Sequence[Regression] = (),
     last_complete_day: date | None = LAST_DAY,
+    data_at: date = date(2026, 3, 29),
     spoil: str = "",
 ) -> Path:
     """Publish a new file, as an ingest does, and return its path. `spoil` is SQL run on it last."""
@@ -51,12 +69,13 @@ def publish(
         connection.execute(_TABLES)
         for table, rows in _rows(attempts).items():
             _insert(connection, table, rows)
-        _insert(connection, "publication", [(PUBLISHED_AT, number, "3", last_complete_day)])
+        _insert(connection, "publication", [(PUBLISHED_AT, number, "3", last_complete_day, "UTC")])
         named = {"events": 1000} if sources is None else sources
-        _insert(connection, "sources", [(name, date(2026, 3, 29), n) for name, n in named.items()])
+        _insert(connection, "sources", [(name, data_at, n) for name, n in named.items()])
         _insert(connection, "rejected_by_source", [(*k, n) for k, n in (rejected or {}).items()])
         wanted = {"fleet": 0.9} if targets is None else targets
         _insert(connection, "targets", list(wanted.items()))
+        _insert(connection, "regressions", [astuple(found) for found in regressions])
         connection.execute(_VIEWS)
         if spoil:
             connection.execute(spoil)
@@ -104,11 +123,17 @@ create table charged (
 );
 create table saves (team varchar, day date, seconds double);
 create table publication (
-    published_at timestamp, sequence integer, schema_version varchar, last_complete_day date
+    published_at timestamp, sequence integer, schema_version varchar, last_complete_day date,
+    time_zone varchar
 );
 create table sources (source varchar, data_at timestamp, events bigint);
 create table rejected_by_source (source varchar, reason varchar, lines bigint);
 create table targets (team varchar, ett_ratio double);
+create table regressions (
+    team varchar, metric varchar, started_on date, state varchar, severity varchar,
+    verdict varchar, change_ratio double, lost_gpu_seconds_per_day double, detected_on date,
+    closed_on date
+);
 """
 
 _VIEWS = """
@@ -116,6 +141,12 @@ create view team_day as
 select team, 'all' as workload, day, sum(gpu_seconds) as gpu_seconds
 from charged
 group by all;
+
+create view days as
+select
+    unnest(generate_series(min(day)::timestamp, max(day)::timestamp, interval 1 day))::date as day,
+    true as is_complete
+from charged;
 
 create macro window_areas(team_, workload_, first_, last_) as table
 select area, false as is_recovery, sum(seconds) as seconds, sum(gpu_seconds) as gpu_seconds

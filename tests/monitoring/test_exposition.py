@@ -21,7 +21,7 @@ from app.monitoring.reading import answers
 from app.monitoring.snapshot import exposition, snapshot_of
 from app.warehouse import connect
 from queries import AREAS
-from tests.monitoring.serving import LAST_DAY, Attempt, publish
+from tests.monitoring.serving import LAST_DAY, Attempt, Regression, publish
 
 HOSTILE = 'a"b\\c\nd\te{f="g"} # 🚂 é \u202e,' + "x" * 256
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
@@ -37,6 +37,7 @@ def test_the_exposition_of_a_small_fleet(
         sources={"events": 1200, "slurm-sacct@east": 34},
         rejected={("events", "not_json"): 2, ("slurm-sacct@east", "bad_timestamp"): 1},
         targets={"fleet": 0.9, "feed": 0.85},
+        regressions=[Regression()],
     )
     timeless = re.sub(r"(?m)^(ett_exporter_read_duration_seconds\S+) .*$", r"\1 0", text(warehouse))
 
@@ -60,7 +61,12 @@ def test_promtool_has_no_objection(warehouse: Path, promtool: str, accept: str) 
 
 
 def test_a_busy_publish_shows_every_family(warehouse: Path) -> None:
-    publish(warehouse, small_fleet(), rejected={("events", "not_json"): 2})
+    publish(
+        warehouse,
+        small_fleet(),
+        rejected={("events", "not_json"): 2},
+        regressions=[Regression()],
+    )
     shown = [family.name for family in parse(text(warehouse))]
 
     assert [family.name for family in FAMILIES] == shown
@@ -93,7 +99,7 @@ def test_no_label_tells_a_job_a_host_a_user_or_a_message() -> None:
 
     assert {
         "team", "area", "window", "stat", "outcome", "domain", "category", "source", "reason",
-        "view", "version", "schema",
+        "view", "version", "schema", "metric", "verdict", "severity",
     } == names  # fmt: skip
 
 
@@ -224,7 +230,7 @@ def test_interruptions_sum_to_the_same_with_many_causes(warehouse: Path) -> None
     )
 
     assert len(ends) == by_team == by_category
-    assert 21 + 6 == len(values(warehouse, "category")) + len(
+    assert 21 + 4 == len(values(warehouse, "category")) + len(
         {s.labels["domain"] for s in samples(warehouse, "ett_interruptions")}
     )
 
@@ -244,6 +250,7 @@ def test_five_hundred_teams_with_everything_stay_under_six_thousand_series(wareh
         sources={f"slurm-sacct@{n}": n for n in range(100)},
         rejected={(f"slurm-sacct@{n}", f"reason-{m}"): n for n in range(100) for m in range(10)},
         targets={"fleet": 0.9} | {f"team-{n}": 0.8 for n in range(500)},
+        regressions=[Regression(f"team-{n}", f"metric-{n % 9}") for n in range(90)],
     )
     series = [
         (s.name, *sorted(s.labels.items()))
@@ -266,12 +273,19 @@ def test_five_hundred_teams_with_everything_stay_under_six_thousand_series(wareh
         ("table sources", {"ett_data_timestamp_seconds", "ett_ingest_events"}),
         ("table targets", {"ett_target_ratio"}),
         ("table rejected_by_source", {"ett_ingest_rejected_lines"}),
+        ("table regressions", {f.name for f in FAMILIES if "_regression_" in f.name}),
     ],
 )
 def test_a_view_that_cannot_be_read_costs_its_own_families_only(
     warehouse: Path, view: str, gone: set[str]
 ) -> None:
-    publish(warehouse, small_fleet(), rejected={("events", "not_json"): 2}, spoil=f"drop {view}")
+    publish(
+        warehouse,
+        small_fleet(),
+        rejected={("events", "not_json"): 2},
+        regressions=[Regression()],
+        spoil=f"drop {view}",
+    )
     names = {family.name for family in parse(text(warehouse))}
 
     assert gone == {family.name for family in FAMILIES} - names
@@ -295,6 +309,33 @@ def test_a_view_that_fails_over_its_data_is_not_read_either(warehouse: Path) -> 
 
     assert {"team_day", "window_of", "window_areas", "targets"} <= failed
     assert {"publication", "sources", "rejected_by_source"}.isdisjoint(failed)
+
+
+def test_only_open_regressions_are_shown_each_measure_once_and_no_null(warehouse: Path) -> None:
+    publish(
+        warehouse,
+        small_fleet(),
+        regressions=[
+            Regression(started_on=LAST_DAY - timedelta(days=40), verdict="mix"),
+            Regression(change_ratio=None),
+            Regression("feed", state="held_back"),
+            Regression("feed", "ttr_seconds", state="closed"),
+            Regression("fleet", "preemption_ratio", verdict="preemptions", severity="page"),
+        ],
+    )
+    labels = [s.labels for s in samples(warehouse, "ett_regression_info")]
+    changes = samples(warehouse, "ett_regression_change_ratio")
+
+    assert [
+        {
+            "team": "fleet",
+            "metric": "preemption_ratio",
+            "verdict": "preemptions",
+            "severity": "page",
+        },
+        {"team": "ranking", "metric": "trainer_init", "verdict": "slower", "severity": "ticket"},
+    ] == labels
+    assert [("fleet", 0.41)] == [(s.labels["team"], s.value) for s in changes]
 
 
 def text(warehouse: Path, accept: str = "") -> str:

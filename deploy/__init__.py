@@ -1,0 +1,1 @@
+"""Writes the files that Prometheus, Alertmanager and Grafana load; knows no warehouse."""

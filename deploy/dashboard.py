@@ -1,0 +1,374 @@
+"""The Grafana dashboard `fleet-ett`: is it on fire, since when, whose. The app says why.
+
+Built with Grafana's own SDK; reads no file. Colours and meanings are those of the app.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from grafana_foundation_sdk.builders import (
+    bargauge,
+    common,
+    dashboard,
+    prometheus,
+    stat,
+    statetimeline,
+    table,
+    text,
+    timeseries,
+)
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.common import (
+    BarGaugeDisplayMode,
+    BigValueColorMode,
+    BigValueGraphMode,
+    StackingMode,
+)
+from grafana_foundation_sdk.models.dashboard import (
+    DashboardLinkType,
+    DataSourceRef,
+    DataTransformerConfig,
+    DynamicConfigValue,
+    GridPos,
+    Threshold,
+    ThresholdsMode,
+    VariableOption,
+    VariableRefresh,
+)
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+from app.palette import AREA_ORDER, DARK
+from app.words import glossary
+
+UID = "fleet-ett"
+# The past is written once a day by `ett-exporter --backfill`, the present with every scrape.
+_LOOK_BACK = "25h"
+_SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
+_TEAM = 'team=~"$team"'
+_LOST_AREAS = 'area!~"effective|uninstrumented"'
+_INSTRUMENTED = 'area!="uninstrumented"'
+
+
+def dashboard_json(app_url: str) -> str:
+    """The dashboard as the file that Grafana loads. `app_url` is where links to the app lead."""
+    built = _dashboard(app_url.rstrip("/")).build()
+    return json.dumps(built, cls=JSONEncoder, indent=2, sort_keys=True) + "\n"
+
+
+def queries(told: str) -> list[str]:
+    """Every PromQL expression in the dashboard's file."""
+
+    def found(node: object) -> list[str]:
+        if isinstance(node, dict):
+            own = [node["expr"]] if isinstance(node.get("expr"), str) else []
+            return own + [expr for value in node.values() for expr in found(value)]
+        if isinstance(node, list):
+            return [expr for value in node for expr in found(value)]
+        return []
+
+    return found(json.loads(told))
+
+
+def _dashboard(app_url: str) -> dashboard.Dashboard:
+    built = (
+        dashboard.Dashboard("Fleet ETT")
+        .uid(UID)
+        .tags(["ett"])
+        .description("Effective training time of the fleet: is it on fire, since when, whose.")
+        .timezone("utc")
+        .time("now-28d", "now")
+        .refresh("5m")
+        .readonly()
+        .with_variable(dashboard.DatasourceVariable("datasource").type("prometheus"))
+        .with_variable(
+            dashboard.QueryVariable("team")
+            .label("Team")
+            .datasource(_SOURCE)
+            .query("label_values(ett_gpu_seconds, team)")
+            .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+            .multi(True)
+            .include_all(True)
+            .all_value(".+")
+            .current(VariableOption(selected=True, text="All", value="$__all"))
+        )
+        .with_variable(
+            dashboard.CustomVariable("window")
+            .label("Window")
+            .values("1d,7d,28d")
+            .current(VariableOption(selected=True, text="1d", value="1d"))
+        )
+        .link(_link("Open the app", app_url))
+    )
+    for panel in _panels(app_url):
+        built = built.with_panel(panel)
+    machinery = dashboard.Row("Machinery").collapsed(True).grid_pos(GridPos(h=1, w=24, x=0, y=36))
+    for panel in _machinery(app_url):
+        machinery = machinery.with_panel(panel)
+    return built.with_row(machinery)
+
+
+def _link(title: str, url: str) -> dashboard.DashboardLink:
+    return dashboard.DashboardLink(title).type(DashboardLinkType.LINK).url(url).target_blank(True)
+
+
+def _gpu(matchers: str) -> str:
+    return (
+        "max by (team, area, window) (last_over_time(ett_gpu_seconds{"
+        f'{_TEAM}, window="$window", {matchers}}}[{_LOOK_BACK}]))'
+    )
+
+
+def _ratio(by: str = "") -> str:
+    grouped = f" by ({by})" if by else ""
+    part, whole = _gpu('area="effective"'), _gpu(_INSTRUMENTED)
+    return f"sum{grouped} ({part}) / (sum{grouped} ({whole}) > 0)"
+
+
+def _of_team(family: str, *, window: str = "$window", more: str = "", by: str = "team") -> str:
+    return (
+        f"max by ({by}) (last_over_time("
+        f'{family}{{{_TEAM}, window="{window}"{more}}}[{_LOOK_BACK}]))'
+    )
+
+
+def _panels(app_url: str) -> list[Any]:
+    return [
+        text.Panel()
+        .title("Effective training time")
+        .description("The question this dashboard answers, and where the next one is answered.")
+        .content(
+            f"How much of the GPU time trains? Numbers end with the last complete day. "
+            f"Why, and which jobs: [open the app]({app_url})."
+        )
+        .grid_pos(GridPos(h=2, w=24, x=0, y=0)),
+        *_is_it_good(app_url),
+        *_trend(app_url),
+        *_where(app_url),
+        *_symptoms(app_url),
+        *_alerts(app_url),
+    ]
+
+
+def _is_it_good(app_url: str) -> list[Any]:
+    target = 'max(last_over_time(ett_target_ratio{team="fleet"}[25h]))'
+    budget = f"1 - (1 - ({_ratio()})) / (1 - {target})"
+    return [
+        _stat("ETT", "ett_gpu_ratio", "percentunit", app_url, 0, _ratio()).thresholds(
+            _steps((None, "red"), (0.85, "orange"), (0.9, "green"))
+        ),
+        _stat("Loss budget left", "", "percentunit", app_url, 6, budget)
+        .description("What is left of the share that may be lost: 1 - loss / (1 - target).")
+        .thresholds(_steps((None, "red"), (0, "orange"), (0.25, "green"))),
+        _stat(
+            "Open regressions", "", "none", app_url, 12,
+            'sum(max by (team, metric) (ett_regression_active{team=~"$team|fleet"})) or vector(0)',
+        )
+        .description("Measures that got worse, through every gate of the detector.")
+        .thresholds(_steps((None, "green"), (1, "orange"))),
+        _stat(
+            "Data age", "", "s", app_url, 18, "time() - max(ett_data_timestamp_seconds)"
+        )
+        .description("How old the newest event is. Every number is as old.")
+        .thresholds(_steps((None, "green"), (26 * 3600, "orange"), (50 * 3600, "red"))),
+    ]  # fmt: skip
+
+
+def _trend(app_url: str) -> list[Any]:
+    target = f'max(last_over_time(ett_target_ratio{{team="fleet"}}[{_LOOK_BACK}]))'
+    lost = f"sort_desc(sum by (area) ({_gpu(_LOST_AREAS)}) / 3600)"
+    return [
+        _series("ETT and target", "ett_gpu_ratio", "percentunit", app_url, (0, 6, 16, 8))
+        .with_target(_query(_ratio(), "ETT"))
+        .with_target(_query(target, "target", ref="B"))
+        .max(1)
+        .override_by_name("target", [_fixed(DARK.muted), _property("custom.lineStyle", _DASHED)]),
+        _coloured(
+            _framed(bargauge.Panel(), "Lost GPU-hours by phase", "gpu_seconds", "h", app_url)
+            .grid_pos(GridPos(h=8, w=8, x=16, y=6))
+            .display_mode(BarGaugeDisplayMode.BASIC)
+            .with_target(_query(lost, "{{area}}", instant=True))
+        ),
+    ]
+
+
+def _where(app_url: str) -> list[Any]:
+    share = f"sum by (area) ({_gpu(_INSTRUMENTED)})"
+    lost = f"sum by (team) ({_gpu(_LOST_AREAS)}) / 3600"
+    month = _of_team("ett_effective_ratio", window="28d")
+    change = f"{_ratio('team')} - {month}"
+    burn = (
+        f"(1 - {_ratio('team')}) / on (team) group_left () (1 - max by (team) (ett_target_ratio))"
+    )
+    teams = _framed(table.Panel(), "Teams", "ett_gpu_ratio", "none", app_url).grid_pos(
+        GridPos(h=8, w=12, x=12, y=14)
+    )
+    for ref, expression in zip("ABCD", (_ratio("team"), change, lost, burn), strict=True):
+        teams = teams.with_target(
+            _query(expression, "", ref=ref, instant=True).format(PromQueryFormat.TABLE)
+        )
+    columns = {
+        "team": ("Team", "none"),
+        "Value #A": ("ETT", "percentunit"),
+        "Value #B": ("Against 28 days", "percentunit"),
+        "Value #C": ("Lost GPU-hours", "h"),
+        "Value #D": ("Loss against budget", "percentunit"),
+    }
+    for _name, (shown, unit) in columns.items():
+        teams = teams.override_by_name(shown, [_property("unit", unit)])
+    return [
+        _coloured(
+            _series(
+                "Share of GPU time by phase", "gpu_seconds", "none", app_url, (0, 14, 12, 8)
+            )
+            .with_target(_query(share, "{{area}}"))
+            .fill_opacity(80)
+            .line_width(0)
+            .stacking(common.StackingConfig().mode(StackingMode.PERCENT))
+        ),
+        teams.with_transformation(DataTransformerConfig(id_val="merge", options={}))
+        .with_transformation(
+            DataTransformerConfig(
+                id_val="organize",
+                options={
+                    "excludeByName": {"Time": True},
+                    "renameByName": {name: shown for name, (shown, _) in columns.items()},
+                },
+            )
+        )
+        .sort_by([common.TableSortByFieldState().display_name("Lost GPU-hours").desc(True)]),
+    ]  # fmt: skip
+
+
+def _symptoms(app_url: str) -> list[Any]:
+    return [
+        _percentiles("Time to start", "tts_seconds", "ett_time_to_start_seconds", app_url, 0),
+        _percentiles("Time to recover", "ttr_seconds", "ett_time_to_recover_seconds", app_url, 8),
+        _series("Preemption ratio", "preemption_ratio", "percentunit", app_url, (16, 22, 8, 7))
+        .with_target(_query(_of_team("ett_preemption_ratio"), "{{team}}")),
+    ]  # fmt: skip
+
+
+def _percentiles(title: str, measure: str, family: str, app_url: str, x: int) -> timeseries.Panel:
+    panel = _series(title, measure, "s", app_url, (x, 22, 8, 7))
+    for ref, stat_name in (("A", "p50"), ("B", "p90")):
+        expression = _of_team(family, more=f', stat="{stat_name}"')
+        panel = panel.with_target(_query(expression, f"{{{{team}}}} {stat_name}", ref=ref))
+    return panel
+
+
+def _alerts(app_url: str) -> list[Any]:
+    active = 'max by (team, metric) (ett_regression_active{team=~"$team|fleet"})'
+    return [
+        _framed(statetimeline.Panel(), "Open regressions", "", "none", app_url)
+        .description("When a measure of a team was worse, through every gate of the detector.")
+        .grid_pos(GridPos(h=7, w=16, x=0, y=29))
+        .with_target(_query(active, "{{team}} \u00b7 {{metric}}")),
+        dashboard.Panel()
+        .type("alertlist")
+        .title("Alerts")
+        .description("Firing and pending alerts of Prometheus whose name begins with Ett.")
+        .options({"alertName": "Ett", "stateFilter": {"firing": True, "pending": True}})
+        .grid_pos(GridPos(h=7, w=8, x=16, y=29)),
+    ]
+
+
+def _machinery(app_url: str) -> list[Any]:
+    age = "time() - max by (source) (ett_data_timestamp_seconds)"
+    rejected = "max by (source, reason) (ett_ingest_rejected_lines)"
+    reading = "max by (view) (ett_exporter_read_duration_seconds)"
+    success = "min by (view) (ett_exporter_read_success)"
+    shown = (
+        ("Data age by source", "s", age, "{{source}}", 0),
+        ("Lines set aside", "short", rejected, "{{source}} {{reason}}", 6),
+        ("Read duration", "s", reading, "{{view}}", 12),
+        ("Read success", "none", success, "{{view}}", 18),
+    )
+    panels: list[Any] = [
+        _series(title, "", unit, app_url, (x, 37, 6, 7))
+        .description(f"{title} of the exporter and its warehouse.")
+        .with_target(_query(expression, legend))
+        for title, unit, expression, legend, x in shown
+    ]
+    build = _framed(table.Panel(), "Build", "", "none", app_url).description(
+        "Release of the exporter, and the schema of what it reads."
+    )
+    info = _query("max by (version, schema) (ett_build_info)", "", instant=True)
+    return [
+        *panels,
+        build.grid_pos(GridPos(h=5, w=24, x=0, y=44)).with_target(
+            info.format(PromQueryFormat.TABLE)
+        ),
+    ]
+
+
+def _stat(title: str, measure: str, unit: str, app_url: str, x: int, expression: str) -> stat.Panel:
+    panel: stat.Panel = (
+        _framed(stat.Panel(), title, measure, unit, app_url)
+        .grid_pos(GridPos(h=4, w=6, x=x, y=2))
+        .graph_mode(BigValueGraphMode.AREA)
+        .color_mode(BigValueColorMode.VALUE)
+        .with_target(_query(expression, title))
+    )
+    return panel
+
+
+def _series(
+    title: str, measure: str, unit: str, app_url: str, place: tuple[int, int, int, int]
+) -> timeseries.Panel:
+    x, y, w, h = place
+    panel: timeseries.Panel = (
+        _framed(timeseries.Panel(), title, measure, unit, app_url)
+        .grid_pos(GridPos(h=h, w=w, x=x, y=y))
+        .span_nulls(True)
+    )
+    return panel
+
+
+def _framed(panel: Any, title: str, measure: str, unit: str, app_url: str) -> Any:
+    """What every panel has: title, the glossary's words, unit, an empty state, a way to the app."""
+    link = _link("Open in the app", f"{app_url}/?team=${{__field.labels.team}}")
+    meaning = glossary()[measure].meaning if measure else title
+    return (
+        panel.title(title)
+        .description(meaning)
+        .datasource(_SOURCE)
+        .unit(unit)
+        .no_value("no data")
+        .data_links([link])
+    )
+
+
+def _coloured(panel: Any) -> Any:
+    """Each area in the colour that it has in the app."""
+    for area in AREA_ORDER:
+        panel = panel.override_by_name(area, [_fixed(DARK.area(area))])
+    return panel
+
+
+def _query(
+    expression: str, legend: str, *, ref: str = "A", instant: bool = False
+) -> prometheus.Dataquery:
+    query = prometheus.Dataquery().datasource(_SOURCE).expr(expression).ref_id(ref)
+    query = query.legend_format(legend) if legend else query
+    return query.instant() if instant else query.range()
+
+
+def _steps(*steps: tuple[float | None, str]) -> dashboard.ThresholdsConfig:
+    return (
+        dashboard.ThresholdsConfig()
+        .mode(ThresholdsMode.ABSOLUTE)
+        .steps([Threshold(value=value, color=colour) for value, colour in steps])
+    )
+
+
+_DASHED = {"fill": "dash", "dash": [6, 6]}
+
+
+def _fixed(colour: str) -> DynamicConfigValue:
+    return _property("color", {"mode": "fixed", "fixedColor": colour})
+
+
+def _property(name: str, value: object) -> DynamicConfigValue:
+    return DynamicConfigValue(id_val=name, value=value)

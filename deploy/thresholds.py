@@ -1,0 +1,61 @@
+"""When an alert fires: the starting points, and what `[alerts]` of `ett.toml` says instead."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+
+class UnusableSettings(ValueError):
+    """`ett.toml` says something that no alert can be made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Ratios 0..1 and hours. `dashboard_url` is where an alert's links lead.
+
+    Its runbook is a page of the dashboard too, unless `runbook_url` names a folder of the pages in
+    docs/runbooks.
+    """
+
+    dashboard_url: str = "http://127.0.0.1:8501"
+    runbook_url: str = ""
+    loss_burn_day: float = 2.0
+    loss_burn_week: float = 1.3
+    preemption_ratio: float = 0.2
+    preemption_growth: float = 2.0
+    unsaved_ratio: float = 0.03
+    unaccounted_ratio: float = 0.05
+    rejected_ratio: float = 0.02
+    stale_hours: float = 26.0
+    very_stale_hours: float = 50.0
+
+
+def read_thresholds(path: Path) -> Thresholds:
+    """The thresholds of a settings file; no file means the starting points.
+
+    Raises UnusableSettings naming the setting.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("alerts", {})
+    except FileNotFoundError:
+        return Thresholds()
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UnusableSettings(f"{path} cannot be read: {error}") from None
+    if not isinstance(table, dict):
+        raise UnusableSettings(f"{path}: alerts must be a table, as in [alerts].")
+    for name, value in table.items():
+        _check(path, name, value)
+    return replace(Thresholds(), **table)
+
+
+def _check(path: Path, name: str, value: object) -> None:
+    known = {field.name: field.default for field in fields(Thresholds)}
+    if name not in known:
+        raise UnusableSettings(f"{path}: alerts.{name} is no setting. Known: {sorted(known)}.")
+    if isinstance(known[name], str):
+        if not isinstance(value, str) or not value.startswith(("http://", "https://")):
+            raise UnusableSettings(f"{path}: alerts.{name} must be an address such as https://ett.")
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise UnusableSettings(f"{path}: alerts.{name} must be a number above 0.")

@@ -1,0 +1,107 @@
+"""The past as OpenMetrics: what each day showed, as Prometheus itself takes it."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from app.monitoring.exporter import main
+from tests.monitoring.serving import LAST_DAY, Attempt, Regression, publish
+
+EARLIER = LAST_DAY - timedelta(days=2)
+
+
+def test_each_day_has_what_its_windows_said_at_the_midnight_after_it(tmp_path: Path) -> None:
+    publish(
+        tmp_path / "warehouse",
+        [
+            Attempt(day=EARLIER, gpus=1, areas={"effective": 100.0}),
+            Attempt(gpus=1, areas={"effective": 300.0, "unsaved": 100.0}),
+        ],
+    )
+    told = {
+        (s.labels["window"], day_of(s)): s.value
+        for s in past(tmp_path, "ett_gpu_seconds")
+        if s.labels["area"] == "effective"
+    }
+
+    assert {
+        ("1d", EARLIER): 100.0,
+        ("7d", EARLIER): 100.0,
+        ("28d", EARLIER): 100.0,
+        ("7d", LAST_DAY - timedelta(days=1)): 100.0,
+        ("28d", LAST_DAY - timedelta(days=1)): 100.0,
+        ("1d", LAST_DAY): 300.0,
+        ("7d", LAST_DAY): 400.0,
+        ("28d", LAST_DAY): 400.0,
+    } == told
+
+
+def test_a_regression_is_active_from_its_detection_until_it_closed(tmp_path: Path) -> None:
+    publish(
+        tmp_path / "warehouse",
+        [Attempt(day=EARLIER), Attempt()],
+        regressions=[
+            Regression(
+                state="closed",
+                started_on=EARLIER - timedelta(days=3),
+                detected_on=EARLIER,
+                closed_on=LAST_DAY,
+            ),
+            Regression("feed", state="held_back", detected_on=EARLIER),
+        ],
+    )
+    active = past(tmp_path, "ett_regression_active")
+
+    assert [("ranking", EARLIER), ("ranking", LAST_DAY - timedelta(days=1))] == [
+        (s.labels["team"], day_of(s)) for s in active
+    ]
+
+
+@pytest.mark.prometheus
+def test_promtool_makes_blocks_of_it(tmp_path: Path, promtool: str) -> None:
+    publish(tmp_path / "warehouse", [Attempt(team='a"b\\\n{c} 🚂', day=EARLIER), Attempt()])
+    backfill(tmp_path)
+    (tmp_path / "data").mkdir()
+    made = subprocess.run(
+        [promtool, "tsdb", "create-blocks-from", "openmetrics", "past.om", "data"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (0, "") == (made.returncode, made.stderr)
+    assert 3 == len(list((tmp_path / "data").iterdir()))
+
+
+def test_nothing_published_is_said_and_no_file_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "past.om"
+    status = main(["--warehouse", str(tmp_path / "none"), "--backfill", str(target)])
+
+    assert 2 == status
+    assert "the past could not be written: no warehouse is published" in capsys.readouterr().err
+    assert not target.exists()
+
+
+def backfill(folder: Path) -> str:
+    target = folder / "past.om"
+    assert 0 == main(["--warehouse", str(folder / "warehouse"), "--backfill", str(target)])
+    return target.read_text(encoding="utf-8")
+
+
+def past(folder: Path, family: str) -> list[Sample]:
+    families = text_string_to_metric_families(backfill(folder))  # type: ignore[no-untyped-call]
+    return [sample for one in families if one.name == family for sample in one.samples]
+
+
+def day_of(sample: Sample) -> date:
+    """The day whose end the sample's time is."""
+    at = datetime.fromtimestamp(float(sample.timestamp or 0), UTC)
+
+    assert (0, 0, 0) == (at.hour, at.minute, at.second)
+    return at.date() - timedelta(days=1)
