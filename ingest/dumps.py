@@ -346,11 +346,25 @@ def lines(file: DumpFile, broken: Callable[[Truncated], None]) -> Iterator[tuple
     """
     number = 0
     with opened(file) as stream:
-        while line := stream.readline(LONGEST_LINE + 1):
-            number += 1
-            yield number, (line.removeprefix(_BOM) if number == 1 else line).rstrip(b"\r\n")
-            while line and not line.endswith(b"\n") and len(line) > LONGEST_LINE:
-                line = stream.readline(LONGEST_LINE + 1)
+        for number, line in enumerate(_split(stream), start=1):
+            yield number, line.removeprefix(_BOM) if number == 1 else line
         fault = stream.raw.fault if isinstance(stream.raw, _Unpacked) else None
     if fault is not None:
         broken(Truncated(number, f"the {file.compression} stream breaks off: {fault}"))
+
+
+def _split(stream: io.BufferedReader) -> Iterator[bytes]:
+    """Lines a block at a time: asking for each of a log's short lines costs more than the line."""
+    rest, kept = b"", LONGEST_LINE + 1
+    while block := stream.read(_BLOCK):
+        first, *others = block.split(b"\n")
+        if len(rest) <= LONGEST_LINE:  # of a longer line the first bytes are enough
+            rest += first
+        if not others:
+            continue
+        yield rest[:kept].rstrip(b"\r")
+        rest = others.pop()
+        for line in others:
+            yield line[:kept].rstrip(b"\r")
+    if rest:
+        yield rest[:kept].rstrip(b"\r")
