@@ -178,7 +178,7 @@ def _seconds(text: str) -> float:
 
 
 def _ingest(chosen: argparse.Namespace) -> Summary:
-    settings = read_settings(Path(os.environ.get("ETT_CONFIG", "ett.toml")))
+    settings = read_settings(_settings_path())
     moment = _moment(chosen.as_of)
     reading = Reading(chosen.cluster, _zone(chosen.timezone))
     forced = None if chosen.format == "auto" else FORMATS[chosen.format]
@@ -199,6 +199,14 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
         except (duckdb.Error, OSError) as error:
             raise WarehouseUnusable(_why_it_stopped(folder, error)) from None
     return summary
+
+
+def _settings_path() -> Path:
+    """The settings' file: one that was named must be there, the usual one need not."""
+    named = os.environ.get("ETT_CONFIG")
+    if named and not Path(named).exists():
+        raise UnusableArguments(f"ETT_CONFIG names {named}, which does not exist.")
+    return Path(named or "ett.toml")
 
 
 def _why_it_stopped(folder: Path, error: Exception) -> str:

@@ -101,6 +101,19 @@ def test_the_command_ends_with_2_and_touches_nothing_where_a_setting_is_wrong(
     assert not (tmp_path / "warehouse").exists()
 
 
+def test_a_settings_file_that_is_named_and_missing_is_not_taken_for_the_defaults(
+    tmp_path: Path,
+) -> None:
+    done = run(
+        tmp_path / "warehouse",
+        write_dump(tmp_path / "dump.jsonl", life("a")),
+        environment={"ETT_CONFIG": str(tmp_path / "gone.toml")},
+    )
+
+    assert 2 == done.status
+    assert f"ETT_CONFIG names {tmp_path / 'gone.toml'}, which does not exist." in done.err
+
+
 @pytest.mark.parametrize(
     ("pattern", "like"),
     [("debug*", "debug%"), ("a?c", "a_c"), ("50%_", "50\\%\\_"), ("back\\slash", "back\\\\slash")],
