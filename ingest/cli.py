@@ -180,7 +180,12 @@ def _seconds(text: str) -> float:
 def _ingest(chosen: argparse.Namespace) -> Summary:
     settings = read_settings(_settings_path())
     moment = _moment(chosen.as_of)
-    reading = Reading(chosen.cluster, _zone(chosen.timezone))
+    reading = Reading(
+        chosen.cluster,
+        _zone(chosen.timezone),
+        identity=settings.identity,
+        training_logs=settings.training_logs,
+    )
     forced = None if chosen.format == "auto" else FORMATS[chosen.format]
     with TemporaryDirectory(prefix="ett-ingest-") as spool:
         files, unreadable = dumps.find(chosen.paths, Path(spool), chosen.warehouse)

@@ -71,6 +71,11 @@ class Event(TypedDict, total=False):
     scheduler's collector sets them where it cannot number attempts itself: `row_key` is the
     identity of one scheduler row within `job_id`, `row_state` its raw state, and `attempt` is then
     absent.
+
+    `scheduler_job`, `run_key`, `run_generation` and `run_restart` are not part of it either. A
+    trainer's collector sets them where its dump does not number attempts: the scheduler's job id
+    that the run states, one launch of the trainer, the restart of the workers inside it (from 0),
+    and the scheduler's restart count. An event with no number at all is placed by its time.
     """
 
     at_us: int
@@ -114,6 +119,10 @@ class Event(TypedDict, total=False):
     row_submitted_us: int
     row_state: str
     suspended_us: int
+    scheduler_job: str
+    run_key: str
+    run_generation: int
+    run_restart: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ What the numbers mean stands in `queries/`; this only says over which jobs and d
 
 from __future__ import annotations
 
+import json
+
 import duckdb
 
-from ingest import calendar, detail, store
+from ingest import calendar, detail, judged, links, store
 from ingest.settings import Settings, as_text, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model
@@ -25,6 +27,8 @@ def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int | None)
         if since_file_no is not None
         else ""
     )
+    if since_file_no is not None:
+        links.note(warehouse.connection, since_file_no)
     # a clock that moved on can turn running into lost
     running = "select base_job_no from attempt_facts_kept where outcome = 'running'"
     _touch(warehouse.connection, told + running)
@@ -54,7 +58,7 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
     model.compute(connection, "staging", "facts", "losses")
     for name in model.KEPT_FACTS:
         connection.execute(f"create table {name}_kept as select * from {name} limit 0")
-    model.load_attributions(connection)
+    model.load_attributions(connection, settings.failure_rules.attributions)
     model.compute(connection, "rollups")
     for name in model.KEPT_ROLLUPS:
         connection.execute(f"create table {name}_kept as select * from {name} limit 0")
@@ -73,14 +77,27 @@ def follow(warehouse: Warehouse, settings: Settings) -> None:
         return
     connection.execute("begin")
     if meta[0] > 0:
+        if _fingerprint(meta[1]) != settings.failure_rules.fingerprint:
+            judged.judge_all(connection, settings.failure_rules)
         rebuild(warehouse, settings)
     connection.execute("update meta set settings = ?", [now])
     connection.execute("commit")
 
 
+def _fingerprint(told: str | None) -> str | None:
+    """Of the failure rules under which everything was judged."""
+    rules = json.loads(told).get("failure_rules") if told else None
+    return None if rules is None else str(rules)
+
+
 def _touch(connection: duckdb.DuckDBPyConnection, select: str) -> None:
     connection.execute("create or replace temp table touched_jobs (job_no bigint)")
     connection.execute(f"insert into touched_jobs {select}")
+    links.close(connection)
+    # a job that becomes one with another is looked up under that one's number
+    connection.execute(
+        "delete from job_details where base_job_no in (select job_no from touched_jobs)"
+    )
 
 
 def _recompute(warehouse: Warehouse, settings: Settings, since_file_no: int | None) -> None:
@@ -102,7 +119,7 @@ def _recompute(warehouse: Warehouse, settings: Settings, since_file_no: int | No
     _unscope(connection)
     if is_part:
         _note_unpublished(connection)
-    _roll_up(connection)
+    _roll_up(connection, settings)
     detail.tidy(warehouse)
     connection.execute("update meta set publication = publication + 1")
 
@@ -172,7 +189,7 @@ def _scope(
     The batch is read where it stands; what was known of its jobs before is gathered first.
     """
     since = 2**31 - 1 if since_file_no is None else since_file_no
-    mine = f"job_no % {parts} = {part}" if parts > 1 else "job_no is not null"
+    mine = _mine("job_no", part, parts)
     selects = []
     for place, table in enumerate(store.TABLES):
         connection.execute(
@@ -186,6 +203,17 @@ def _scope(
         ]
     connection.execute(
         "create or replace temp view scoped_events as " + " union all by name ".join(selects)
+    )
+
+
+def _mine(job_no: str, part: int, parts: int) -> str:
+    """Whether a job is of this part; jobs that may be one are of the same."""
+    if parts == 1:
+        return f"{job_no} is not null"
+    return (
+        f"case when {job_no} in (select job_no from woven_jobs) then {job_no} in "
+        f"(select job_no from woven_jobs where group_no % {parts} = {part}) "
+        f"else {job_no} % {parts} = {part} end"
     )
 
 
@@ -225,13 +253,13 @@ def _keep(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
     for name in model.KEPT_FACTS:
         connection.execute(
             f"delete from {name}_kept where base_job_no in (select job_no from touched_jobs) "
-            f"and base_job_no % {parts} = {part}"
+            f"and {_mine('base_job_no', part, parts)}"
         )
         connection.execute(f"insert into {name}_kept select * from {name}")
 
 
-def _roll_up(connection: duckdb.DuckDBPyConnection) -> None:
-    model.load_attributions(connection)
+def _roll_up(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    model.load_attributions(connection, settings.failure_rules.attributions)
     model.compute(connection, "rollups")
     for name in model.KEPT_ROLLUPS:
         connection.execute(f"delete from {name}_kept where day in (select day from touched_days)")

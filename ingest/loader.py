@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import dumps, explain, facts, ledger, native, rejects, store, text
+from ingest import dumps, explain, facts, judged, ledger, native, rejects, store, text
 from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
 from ingest.ledger import Incoming, Numbered
@@ -66,6 +66,7 @@ def load_batch(
         loaded = _load(connection, numbered, parsed, unreadable, reading, moment)
         jobs = store.batch_jobs(connection)
         if not is_dry:
+            judged.judge(connection, settings.failure_rules, loaded[0].file_no)
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
     except BaseException:
         connection.execute("rollback")

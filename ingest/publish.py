@@ -144,7 +144,7 @@ def _build(
     connection: duckdb.DuckDBPyConnection, path: Path, settings: Settings, now: datetime
 ) -> None:
     _lay_out_days(connection, settings)
-    model.load_attributions(connection)
+    model.load_attributions(connection, settings.failure_rules.attributions)
     quoted = str(path).replace("'", "''")
     connection.execute(f"attach '{quoted}' as serving")
     try:

@@ -127,13 +127,73 @@ create table if not exists told_events (
     row_key varchar,                    -- identity of a scheduler row within its job
     row_submitted_us bigint,
     row_state varchar,
-    suspended_us bigint
+    suspended_us bigint,
+    scheduler_job varchar,              -- the scheduler's job that a trainer says it runs under
+    run_key varchar,                    -- one launch of a trainer, within job and format
+    run_generation bigint,              -- restart of the workers inside a launch, from 0
+    run_restart bigint,                 -- the scheduler's restart count that a trainer states
+    cause_category varchar,             -- what the failure rules make of it, as domain/category
+    cause_rule varchar,                 -- the rule that decided
+    cause_rank bigint,                  -- the smaller, the nearer to the root
+    evidence varchar,                   -- the text that the rule matched
+    evidence_line bigint                -- and where it stands in the dump
 );
 
 create view events as
 select * from told_events
 union all by name
 select * from plain_events;
+
+-- Jobs that leave open which attempt is meant: queries/staging finds it (docs/adr/0006).
+create table if not exists placed_jobs (
+    job_no bigint not null
+);
+
+-- Jobs that a scheduler's accounting tells of.
+create table if not exists scheduler_jobs (
+    job_no bigint not null,
+    scheduler_job varchar not null,     -- its number: job_key without the cluster
+    cluster varchar                     -- null: job_key names none
+);
+
+-- Under which jobs of a scheduler trainers say that they run.
+create table if not exists job_links (
+    job_no bigint not null,
+    scheduler_job varchar not null,
+    cluster varchar                     -- null: the trainer names none
+);
+
+-- Messages of failures that no rule explains, as they were told; from them templates are made.
+create table if not exists unexplained_messages (
+    message varchar not null,
+    told bigint not null,               -- how often, by one batch
+    first_us bigint not null,
+    last_us bigint not null
+);
+
+create table if not exists unmatched_templates (
+    template varchar not null,
+    count bigint not null,
+    example varchar not null,
+    first_us bigint not null,
+    last_us bigint not null
+);
+
+-- Messages of failures and ends that no failure rule explains, as each batch told them.
+create table if not exists unexplained_messages (
+    message varchar not null,
+    told bigint not null,
+    first_us bigint not null,
+    last_us bigint not null
+);
+
+create table if not exists unmatched_templates (
+    template varchar not null,
+    count bigint not null,
+    example varchar not null,
+    first_us bigint not null,
+    last_us bigint not null
+);
 
 create table if not exists rejected_lines (
     file_no integer not null,

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from ingest import identity
+from ingest.causes_own import with_rules_of_user
+from ingest.causes_rules import RuleBook, shipped
+from ingest.collectors.training_log_patterns import Pattern, patterns_of
 from ingest.errors import UnusableArguments
 
-_KNOWN = {"timezone", "stale_after_hours", "targets", "exclude"}
+_KNOWN = {
+    "timezone", "stale_after_hours", "targets", "exclude", "identity", "failure_rule",
+    "training_log",
+    "alerts",  # read by `python -m deploy`
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +32,25 @@ class Settings:
     targets: dict[str, float] = field(default_factory=lambda: {"fleet": 0.9})
     excluded_partitions: tuple[str, ...] = ()
     excluded_names: tuple[str, ...] = ()
+    identity: tuple[identity.IdentityRule, ...] = ()
+    training_logs: tuple[Pattern, ...] = ()
+    failure_rules: RuleBook = field(default_factory=shipped)
 
 
 def as_text(settings: Settings) -> str:
-    """All settings as one text that is equal where they are."""
-    return json.dumps(asdict(settings), sort_keys=True, default=str)
+    """What facts were computed under, as one text that is equal where it is.
+
+    How dumps are read is not in it: what was read stays as it was.
+    """
+    told = {
+        "timezone": settings.timezone,
+        "stale_after": settings.stale_after,
+        "targets": settings.targets,
+        "excluded_partitions": settings.excluded_partitions,
+        "excluded_names": settings.excluded_names,
+        "failure_rules": settings.failure_rules.fingerprint,
+    }
+    return json.dumps(told, sort_keys=True, default=str)
 
 
 def read_settings(path: Path) -> Settings:
@@ -52,6 +74,9 @@ def read_settings(path: Path) -> Settings:
         targets=_targets(path, _table(path, table, "targets")),
         excluded_partitions=_patterns(path, exclude, "partitions"),
         excluded_names=_patterns(path, exclude, "names"),
+        identity=_identity(path, table.get("identity", [])),
+        training_logs=_training_logs(path, table.get("training_log", [])),
+        failure_rules=_failure_rules(path, table.get("failure_rule", [])),
     )
 
 
@@ -97,3 +122,35 @@ def _patterns(path: Path, table: dict[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise UnusableArguments(f"{path}: exclude.{name} must be a list of patterns in quotes.")
     return tuple(value)
+
+
+def _training_logs(path: Path, value: object) -> tuple[Pattern, ...]:
+    if not isinstance(value, list):
+        raise UnusableArguments(f"{path}: training_log must be tables, as in [[training_log]].")
+    return patterns_of(value, str(path))
+
+
+def _failure_rules(path: Path, value: object) -> RuleBook:
+    if not isinstance(value, list):
+        raise UnusableArguments(f"{path}: failure_rule must be tables, as in [[failure_rule]].")
+    return with_rules_of_user(value, str(path))
+
+
+def _identity(path: Path, value: object) -> tuple[identity.IdentityRule, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise UnusableArguments(f"{path}: identity must be a list of tables, as in [[identity]].")
+    rules = []
+    for number, entry in enumerate(value, 1):
+        if len(entry) != 1 or not entry.keys() <= set(identity.LOOKED_AT):
+            raise UnusableArguments(
+                f"{path}: identity rule {number} must have one of {', '.join(identity.LOOKED_AT)}, "
+                f"not {', '.join(entry) or 'nothing'}."
+            )
+        [(looks_at, pattern)] = entry.items()
+        if not isinstance(pattern, str):
+            raise UnusableArguments(f"{path}: identity rule {number} must be a pattern in quotes.")
+        rule = identity.IdentityRule(looks_at, pattern)
+        if problem := identity.problem_of(rule):
+            raise UnusableArguments(f"{path}: identity rule {number}: {problem}.")
+        rules.append(rule)
+    return tuple(rules)

@@ -15,6 +15,8 @@ TABLES = ("plain_events", "told_events")
 _OF_THE_DUMP = ("file_no", "source_no")
 # Few events are equal in these and not in everything else.
 _TOLD_APART_BY = ("job_key", "at_us", "event", "phase", "stage", "rank", "step")
+# what is concluded from an event is no part of what it says: rules may change between two dumps
+_CONCLUDED = ("cause_category", "cause_rule", "cause_rank", "evidence", "evidence_line")
 
 
 def gather(connection: duckdb.DuckDBPyConnection, selects: Sequence[str]) -> None:
@@ -150,7 +152,9 @@ def _batch_values(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def _identity(values: Mapping[str, str]) -> str:
     """An SQL expression that is equal for events that say the same, from whichever dump."""
     said = [
-        value for name, value in sorted(values.items()) if name not in (*_OF_THE_DUMP, "job_no")
+        value
+        for name, value in sorted(values.items())
+        if name not in (*_OF_THE_DUMP, *_CONCLUDED, "job_no")
     ]
     return f"hash({', '.join(said)})"
 

@@ -10,7 +10,7 @@ from itertools import islice
 import duckdb
 import polars as pl
 
-from ingest import dumps, explain, fields, rejects
+from ingest import dumps, explain, fields, identity, rejects
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.events import Event, Reason, Rejected
 from ingest.moment import Moment
@@ -32,6 +32,8 @@ COLUMNS = {
             "gpus",
             "row_submitted_us",
             "suspended_us",
+            "run_generation",
+            "run_restart",
         ),
         pl.Int64(),
     ),
@@ -64,6 +66,8 @@ COLUMNS = {
             "attrs",
             "row_key",
             "row_state",
+            "scheduler_job",
+            "run_key",
         ),
         pl.String(),
     ),
@@ -132,7 +136,8 @@ def _short_lines(
 def _believed(
     collector: Collector, dump: Dump, reading: Reading, moment: Moment
 ) -> Iterator[Event | Rejected]:
-    for item in collector.read(dump, reading):
+    told = collector.read(dump, reading)
+    for item in identity.identified(reading.identity, dump.name, dump.path, told):
         if isinstance(item, Rejected):
             yield item
             continue

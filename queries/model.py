@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -47,6 +48,7 @@ KEPT_FACTS = (
     "save_facts",
     "stage_facts",
     "contradiction_facts",
+    "clock_bounds",
     "job_names",
 )
 # Rollups that outlive a batch, keyed by day.
@@ -87,8 +89,9 @@ def models(*layers: str) -> tuple[Model, ...]:
 def compute(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
     """Run the models of these layers into temporary tables of their names.
 
-    Reads the temporary tables `scoped_events`, `calendar`, `calendar_pieces`, `exclusions`,
-    `settings` (and `touched_days` for rollups) and the warehouse's `files`, `sources`, `job_keys`.
+    Reads the temporary tables `scoped_events`, `woven_jobs`, `calendar`, `calendar_pieces`,
+    `exclusions`, `settings` (and `touched_days` for rollups) and the warehouse's `files`,
+    `sources`, `job_keys`, `scheduler_jobs`.
     """
     for model in models(*layers):
         kind = "table" if model.is_stored else "view"
@@ -143,14 +146,21 @@ def fingerprint() -> str:
     return told.hexdigest()
 
 
-def load_attributions(connection: duckdb.DuckDBPyConnection) -> None:
-    """`category_attributions`: category, attribution. Who can mend each kind of failure."""
+def load_attributions(connection: duckdb.DuckDBPyConnection, own: Mapping[str, str]) -> None:
+    """`category_attributions`: category, attribution. Who can mend each kind of failure.
+
+    `own` are the categories that an installation adds.
+    """
     path = str(_ATTRIBUTIONS).replace("'", "''")
     connection.execute(
         "create or replace temp table category_attributions as "
         "select domain || '/' || category as category, attribution "
         f"from read_csv('{path}', header = true, all_varchar = true)"
     )
+    for category, attribution in own.items():
+        connection.execute(
+            "insert into category_attributions values (?, ?)", [category, attribution]
+        )
 
 
 def _model(path: Path, layer: str) -> Model:

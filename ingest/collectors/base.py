@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from ingest.collectors.training_log_patterns import Pattern
 from ingest.events import Event, Rejected, Says
+from ingest.identity import IdentityRule
 
 Line = tuple[int, bytes]
 
@@ -27,10 +29,14 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the user said about a dump: its cluster, and the zone of times that carry none."""
+    """What the user said about a dump: its cluster, the zone of times that carry none, and what the
+    lines of his own trainers mean, and whose a dump is that does not say.
+    """
 
     cluster: str | None
     timezone: ZoneInfo
+    training_logs: tuple[Pattern, ...] = ()
+    identity: tuple[IdentityRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

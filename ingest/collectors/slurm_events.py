@@ -54,7 +54,8 @@ class _Told:
             return True
         if self.state == "CANCELLED":
             return False
-        return not (self.state in _CAN_FAIL_TO_LAUNCH and self.exit.is_clean)
+        proves_nothing = self.exit.is_clean and self.out_of_memory is None
+        return not (self.state in _CAN_FAIL_TO_LAUNCH and proves_nothing)
 
 
 def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Rejected:

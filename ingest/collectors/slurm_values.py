@@ -19,8 +19,10 @@ _EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
 _LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
 _UNSET_TIMES = frozenset({"", "Unknown", "None", "N/A", "0"})
 _EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
-_DURATION = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
-_GRES = re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][^:,()]*))?[:=](\d+)")
+_DURATION = re.compile(r"(?:(\d{1,6})-)?(\d{1,7}):(\d\d):(\d\d)(?:\.\d+)?")
+_GRES = re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][^:,()]*))?[:=](\d{1,8})(?!\d)")
+_COUNT = re.compile(r"\d{1,8}")
+_LARGEST_CODE = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ def exit_code(text: str) -> ExitCode:
         return NO_EXIT_CODE
     code_text, colon, signal_text = text.partition(":")
     code, signal = int(code_text), int(signal_text) if colon else 0
+    if max(abs(code), abs(signal)) > _LARGEST_CODE:
+        raise ValueError("no exit code is so large")
     if signal == OOM_MARK:
         return ExitCode(code=code or None, signal=None, is_oom=True)
     if signal:
@@ -98,7 +102,7 @@ def gpus_of_tres(text: str) -> tuple[int, str | None]:
     by_type: dict[str, int] = {}
     for item in text.split(","):
         name, _, count = item.partition("=")
-        if not name.startswith("gres/gpu") or not count.isdigit():
+        if not name.startswith("gres/gpu") or not _COUNT.fullmatch(count):
             continue
         if name == "gres/gpu":
             total = int(count)

@@ -1,4 +1,5 @@
 -- The hardware an attempt says it holds.
+-- The scheduler's word stands.
 -- grain: one row per job_no, attempt
 with
 
@@ -20,8 +21,13 @@ ranked as (
 )
 
 select
-    job_no,
-    attempt,
-    allocation_id
-from ranked
-where precedence = 1
+    bounds.job_no,
+    bounds.attempt,
+    coalesce(bounds.allocation_id, ranked.allocation_id) as allocation_id
+from attempt_bounds as bounds
+left join ranked
+    on
+        bounds.job_no = ranked.job_no
+        and bounds.attempt = ranked.attempt
+        and ranked.precedence = 1
+where coalesce(bounds.allocation_id, ranked.allocation_id) is not null

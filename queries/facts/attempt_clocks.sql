@@ -37,6 +37,7 @@ speakers as (
     where
         unended.first_source_no <> unended.last_source_no
         and events.event not in ('job', 'change')
+        and (events.phase is null or events.phase <> 'queue')
 
 )
 

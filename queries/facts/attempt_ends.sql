@@ -5,6 +5,7 @@ with
 told as (
 
     select
+        events.row_no,
         events.job_no,
         events.attempt,
         events.at_us as ended_us,
@@ -15,7 +16,10 @@ told as (
         events.exit_code,
         events.signal,
         events.message,
-        events.category
+        events.category,
+        events.is_scheduler,
+        events.launch,
+        events.evidence_line
     from stg_events as events
     inner join attempt_bounds as bounds
         on
@@ -23,9 +27,13 @@ told as (
             and events.attempt = bounds.attempt
     where
         events.event = 'attempt_end'
-        -- an end before the start is ignored
-        and events.at_us >= coalesce(
-            least(bounds.first_scheduling_us, bounds.first_start_us), bounds.first_event_us
+        and (
+            -- an end before the start is ignored
+            events.at_us >= coalesce(
+                least(bounds.first_scheduling_us, bounds.first_start_us), bounds.first_event_us
+            )
+            -- but for the scheduler's, which may be told by another clock than a later start
+            or (events.is_scheduler and bounds.is_joined)
         )
 
 ),
@@ -37,6 +45,7 @@ ranked as (
         row_number() over (
             partition by job_no, attempt
             order by
+                is_scheduler desc,
                 ended_us desc,  -- the latest wins; at a tie preempted before timeout before failed
                 case outcome
                     when 'preempted' then 1
@@ -48,13 +57,17 @@ ranked as (
                 category desc nulls last,
                 message asc nulls last,
                 exit_code asc nulls last,
-                signal asc nulls last
+                signal asc nulls last,
+                launch asc nulls last,
+                evidence_line asc nulls last,
+                row_no asc
         ) as precedence
     from told
 
 )
 
 select
+    row_no,
     job_no,
     attempt,
     ended_us,
@@ -62,6 +75,8 @@ select
     exit_code,
     signal,
     message,
-    category
+    category,
+    is_scheduler,
+    launch
 from ranked
 where precedence = 1

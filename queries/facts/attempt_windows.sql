@@ -2,6 +2,18 @@
 -- grain: one row per job_no, attempt
 with
 
+-- of generations that said no end: one whose workers failed before the next took over failed
+failures as (
+
+    select
+        job_no,
+        attempt
+    from stg_placements
+    where is_failure
+    group by job_no, attempt
+
+),
+
 bounded as (
 
     select
@@ -12,12 +24,20 @@ bounded as (
             least(bounds.first_scheduling_us, bounds.first_start_us), bounds.first_event_us
         ) as natural_start_us,
         bounds.first_start_us,
+        bounds.first_event_us,
         bounds.last_sign_us,
+        bounds.is_joined,
+        bounds.is_allocated,
         coalesce(bounds.suspended_us, 0) as suspended_us,
         bounds.step_reports,
+        bounds.allocation_end_us,
+        bounds.is_continued,
         allocations.allocation_id,
         ends.ended_us as told_end_us,
-        ends.outcome as told_outcome,
+        coalesce(
+            ends.outcome,
+            case when bounds.is_continued and failures.job_no is not null then 'failed' end
+        ) as told_outcome,
         clocks.clock_us
     from attempt_bounds as bounds
     left join attempt_allocations as allocations
@@ -32,6 +52,10 @@ bounded as (
         on
             bounds.job_no = clocks.job_no
             and bounds.attempt = clocks.attempt
+    left join failures
+        on
+            bounds.job_no = failures.job_no
+            and bounds.attempt = failures.attempt
 
 ),
 
@@ -52,7 +76,16 @@ tied as (
 
     select
         *,
-        least(coalesce(told_end_us, last_sign_us), next_start_us) as latest_us,
+        least(
+            coalesce(
+                told_end_us,
+                -- a generation lasts until its launch begins the next
+                case when is_continued then next_start_us end,
+                last_sign_us
+            ),
+            next_start_us,
+            allocation_end_us
+        ) as latest_us,
         sum(case when is_restart then 0 else 1 end) over (
             partition by job_no
             order by attempt asc
@@ -104,10 +137,13 @@ select
     ended_us,
     greatest(started_us, ended_us - suspended_us) as window_end_us,
     first_start_us,
+    first_event_us,
     last_sign_us,
     suspended_us,
     -- how
     told_end_us is not null as is_ended,
+    is_joined,
+    is_allocated,
     case
         when told_outcome is not null then told_outcome
         when next_attempt is not null then 'lost'

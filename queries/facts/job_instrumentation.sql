@@ -2,6 +2,14 @@
 -- grain: one row per job_no
 with
 
+unable as (
+
+    select source_no
+    from sources
+    where not says_training
+
+),
+
 spoken as (
 
     select
@@ -42,14 +50,27 @@ spoken as (
 
 ),
 
+-- a format that may hold training or may not is known by what it held
+trained as (
+
+    select job_no
+    from stg_events
+    where
+        phase = 'training'
+        and source_no in (select unable.source_no from unable)
+    group by job_no
+
+),
+
 able as (
 
     select
         spoken.job_no,
-        bool_or(sources.says_training) as says_training,
+        bool_or(sources.says_training or trained.job_no is not null) as says_training,
         bool_or(sources.says_saves or sources.says_resumes) as says_restores
     from spoken
     inner join sources on spoken.source_no = sources.source_no
+    left join trained on spoken.job_no = trained.job_no
     group by spoken.job_no
 
 ),

@@ -4,7 +4,8 @@ select
     windows.attempt_no,
     events.phase,
     events.stage,
-    events.rank,
+    -- who reports: of joined jobs the source as well (stg_events)
+    events.reporter as rank,
     events.at_us,
     events.end_us,
     events.step,

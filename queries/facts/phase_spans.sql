@@ -176,7 +176,11 @@ select
     closed.attempt_no,
     closed.phase,
     closed.stage,
-    closed.rank,
+    -- the reporter's rank
+    case
+        when closed.rank >= 0 then closed.rank
+        else nullif(-closed.rank % 4294967296, 0) - 1
+    end as rank,
     closed.from_us as told_from_us,
     greatest(closed.from_us, limits.from_us) as from_us,
     least(coalesce(closed.to_us, limits.to_us), limits.to_us) as to_us,

@@ -7,7 +7,7 @@ reported as (
     select
         job_no,
         attempt,
-        rank,
+        reporter,
         max(case when cache = 'miss' then 1 else 0 end) as misses,
         max(case when cache = 'hit' then 1 else 0 end) as hits,
         sum(recompiles) as recompiles
@@ -15,7 +15,7 @@ reported as (
     where
         phase = 'pt2_compile'
         and (cache is not null or recompiles is not null)
-    group by job_no, attempt, rank
+    group by job_no, attempt, reporter
 
 )
 

@@ -58,6 +58,10 @@ select
     -- how it ended
     windows.outcome,
     causes.category,
+    causes.rule as cause_rule,
+    causes.evidence as cause_evidence,
+    causes.evidence_line as cause_evidence_line,
+    causes.evidence_file_no as cause_evidence_file_no,
     ends.message,
     ends.exit_code,
     -- flags

@@ -2,6 +2,67 @@
 -- grain: one row per attempt_no, step, captured_us
 with
 
+-- of a joined job one source may know the step that another does not
+stepless as (
+
+    select
+        spans.attempt_no,
+        spans.from_us,
+        spans.to_us
+    from phase_spans as spans
+    inner join attempt_bounds as bounds on spans.attempt_no = bounds.attempt_no
+    where
+        spans.phase = 'checkpoint_save'
+        and spans.step is null
+        and bounds.is_joined
+    group by spans.attempt_no, spans.from_us, spans.to_us
+
+),
+
+stepped as (
+
+    select
+        stepless.attempt_no,
+        stepless.from_us,
+        stepless.to_us,
+        others.step,
+        row_number() over (
+            partition by stepless.attempt_no, stepless.from_us, stepless.to_us
+            order by others.from_us asc, others.step asc
+        ) as precedence
+    from stepless
+    inner join phase_spans as others
+        on
+            stepless.attempt_no = others.attempt_no
+            and stepless.from_us <= others.to_us
+            and stepless.to_us >= others.from_us
+    where
+        others.phase = 'checkpoint_save'
+        and others.step is not null
+
+),
+
+told as (
+
+    select
+        spans.attempt_no,
+        coalesce(spans.step, stepped.step) as step,
+        spans.from_us,
+        spans.to_us,
+        spans.is_failed,
+        spans.is_cut_off,
+        spans.is_async
+    from phase_spans as spans
+    left join stepped
+        on
+            spans.attempt_no = stepped.attempt_no
+            and spans.from_us = stepped.from_us
+            and spans.to_us = stepped.to_us
+            and stepped.precedence = 1
+    where spans.phase = 'checkpoint_save'
+
+),
+
 spans as (
 
     select
@@ -17,8 +78,7 @@ spans as (
             order by from_us asc, to_us asc
             rows between unbounded preceding and 1 preceding
         ) as reach_us
-    from phase_spans
-    where phase = 'checkpoint_save'
+    from told
 
 ),
 

@@ -27,7 +27,12 @@ found as (
         concat(
             instants.phase,
             case when instants.stage is not null then concat('/', instants.stage) end,
-            case when instants.rank is not null then concat(' of rank ', instants.rank) end
+            case
+                when instants.rank >= 0 then concat(' of rank ', instants.rank)
+                -- of joined jobs the source stands before the rank
+                when -instants.rank % 4294967296 > 0
+                    then concat(' of rank ', -instants.rank % 4294967296 - 1)
+            end
         ) as what,
         instants.at_us
     from phase_states as instants
@@ -70,10 +75,48 @@ told as (
             and events.attempt = ends.attempt
     where
         events.event = 'attempt_end'
+        and events.row_no is distinct from ends.row_no
         and (
             events.at_us < windows.natural_start_us
-            or events.at_us <> ends.ended_us
-            or (events.outcome is not null and events.outcome <> ends.outcome)
+            or (
+                (
+                    events.at_us <> ends.ended_us
+                    or (events.outcome is not null and events.outcome <> ends.outcome)
+                )
+                -- several sources of a joined job never end it at one instant
+                and (
+                    not windows.is_joined
+                    or (
+                        events.is_scheduler = ends.is_scheduler
+                        and events.launch is not distinct from ends.launch
+                    )
+                )
+            )
+        )
+
+    union all
+
+    select
+        events.job_no,
+        events.attempt,
+        'sources_disagree' as kind,
+        case
+            when events.is_scheduler = ends.is_scheduler
+                then concat(ends.outcome, ' stands, another source says ', events.outcome)
+            else concat('the scheduler says ', ends.outcome, ', the trainer ', events.outcome)
+        end as what,
+        events.at_us
+    from stg_events as events
+    inner join attempt_ends as ends
+        on
+            events.job_no = ends.job_no
+            and events.attempt = ends.attempt
+    where
+        events.event = 'attempt_end'
+        and events.outcome <> ends.outcome
+        and (
+            events.is_scheduler <> ends.is_scheduler
+            or events.launch is distinct from ends.launch
         )
 
     union all
@@ -111,6 +154,19 @@ told as (
     select
         windows.job_no,
         windows.attempt,
+        'events_before_start' as kind,
+        'the allocation stands, what came before is cut off' as what,
+        windows.first_event_us as at_us
+    from attempt_windows as windows
+    where
+        windows.is_allocated
+        and windows.first_event_us < windows.started_us
+
+    union all
+
+    select
+        windows.job_no,
+        windows.attempt,
         'overlaps_successor' as kind,
         concat('attempt ', windows.next_attempt, ' had started') as what,
         windows.last_sign_us as at_us
@@ -124,24 +180,64 @@ told as (
     union all
 
     select
-        scoped.job_no,
-        scoped.attempt,
+        coalesce(placed.job_no, scoped.job_no) as job_no,
+        coalesce(placed.attempt, scoped.attempt) as attempt,
         'negative_span' as kind,
         cast(scoped.phase as varchar) as what,
         scoped.at_us
     from scoped_events as scoped
+    left join stg_superseded as superseded on scoped.row_no = superseded.row_no
+    left join stg_placements as placed
+        on coalesce(superseded.kept_row_no, scoped.row_no) = placed.row_no
     where scoped.end_us < scoped.at_us
 
     union all
 
     select
-        scoped.job_no,
-        scoped.attempt,
+        coalesce(placed.job_no, scoped.job_no) as job_no,
+        coalesce(placed.attempt, scoped.attempt) as attempt,
         'event_id_conflict' as kind,
         concat('event_id ', scoped.event_id) as what,
         scoped.at_us
     from scoped_events as scoped
     inner join stg_superseded as superseded on scoped.row_no = superseded.row_no
+    left join stg_placements as placed on superseded.kept_row_no = placed.row_no
+
+    union all
+
+    select
+        holds.joined_no as job_no,
+        cast(null as bigint) as attempt,
+        'ambiguous_job' as kind,
+        concat(
+            'the scheduler''s job ', launches.scheduler_job, ' is known on ', links.meanings,
+            ' clusters, such as ', coalesce(links.first_cluster, links.last_cluster), ' and ',
+            links.last_cluster
+        ) as what,
+        launches.first_us as at_us
+    from stg_launch_links as links
+    inner join stg_launches as launches
+        on
+            links.job_no = launches.job_no
+            and links.launch = launches.launch
+    inner join stg_holds as holds
+        on
+            links.job_no = holds.job_no
+            and links.launch = holds.launch
+    where links.meanings > 1
+
+    union all
+
+    select
+        holds.joined_no as job_no,
+        cast(null as bigint) as attempt,
+        'ambiguous_job' as kind,
+        concat('jobs of the scheduler ran at once under the name ', job_keys.job_key) as what,
+        holds.first_us as at_us
+    from stg_holds as holds
+    inner join stg_trainer_names as names on holds.job_no = names.job_no
+    inner join job_keys on holds.job_no = job_keys.job_no
+    where names.is_shared
 
 )
 

@@ -37,6 +37,10 @@ select
     split_part(facts.category, '/', 2) as failure_category,
     case when facts.category is not null then coalesce(attributions.attribution, 'unknown') end
         as attribution,
+    facts.cause_rule as failure_rule,
+    facts.cause_evidence as failure_evidence,
+    evidence_files.file as failure_evidence_file,
+    facts.cause_evidence_line as failure_evidence_line,
     facts.message,
     facts.exit_code,
     -- seconds
@@ -94,6 +98,8 @@ select
     facts.checkpoint_load_recovery_us
 from warehouse.attempt_facts_kept as facts
 inner join publishing_names as names on facts.job_no = names.job_no
+left join warehouse.files as evidence_files
+    on facts.cause_evidence_file_no = evidence_files.file_no
 left join category_attributions as attributions
     on facts.category = attributions.category
 order by facts.ended_us asc, names.job_id asc, facts.attempt asc

@@ -1,9 +1,10 @@
--- Failure messages that no rule matches, as templates. Classification is not part of this release.
+-- Failure messages that no rule explains, as templates: an owner can add a rule.
 -- grain: one row per template
 select
-    cast(null as varchar) as template,
-    cast(null as bigint) as count,
-    cast(null as varchar) as example,
-    cast(null as timestamp) as first_seen_at,
-    cast(null as timestamp) as last_seen_at
-where false
+    template,
+    "count",
+    example,
+    make_timestamp(first_us) as first_seen_at,
+    make_timestamp(last_us) as last_seen_at
+from warehouse.unmatched_templates
+order by "count" desc, template asc

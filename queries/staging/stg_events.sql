@@ -13,6 +13,7 @@ select
     scoped.phase,
     scoped.stage,
     scoped.rank,
+    scoped.rank as reporter,
     scoped.step,
     scoped.mode,
     scoped.ok,
@@ -24,6 +25,11 @@ select
     scoped.signal,
     scoped.message,
     scoped.category,
+    scoped.cause_category,
+    scoped.cause_rule,
+    scoped.cause_rank,
+    scoped.evidence,
+    scoped.evidence_line,
     scoped.team,
     scoped.user_name,
     scoped.workload,
@@ -35,11 +41,14 @@ select
     scoped.name,
     scoped.partition_name,
     scoped.allocation_id,
-    scoped.suspended_us
+    scoped.suspended_us,
+    false as is_scheduler,
+    cast(null as varchar) as launch,
+    cast(null as varchar) as row_state
 from scoped_events as scoped
 where
     scoped.row_key is null
-    and scoped.row_no not in (select superseded.row_no from stg_superseded as superseded)
+    and scoped.row_no not in (select elsewhere.row_no from stg_elsewhere as elsewhere)
 
 union all
 
@@ -47,18 +56,16 @@ select
     scoped.row_no,
     scoped.file_no,
     scoped.source_no,
-    told.job_no,
-    told.attempt,
+    placed.job_no,
+    placed.attempt,
     scoped.at_us,
     scoped.end_us,
-    -- the end of a RESIZING row is not the end of its attempt, only a sign of life
-    case
-        when scoped.event = 'attempt_end' and told.row_state = 'RESIZING' then 'alive'
-        else scoped.event
-    end as event,
+    scoped.event,
     scoped.phase,
     scoped.stage,
     scoped.rank,
+    -- below zero: the source and then the rank, so that no source ends what another began
+    -(placed.teller * 4294967296 + coalesce(scoped.rank % 4294967295 + 1, 0)) as reporter,
     scoped.step,
     scoped.mode,
     scoped.ok,
@@ -70,6 +77,64 @@ select
     scoped.signal,
     scoped.message,
     scoped.category,
+    scoped.cause_category,
+    scoped.cause_rule,
+    scoped.cause_rank,
+    scoped.evidence,
+    scoped.evidence_line,
+    scoped.team,
+    scoped.user_name,
+    scoped.workload,
+    scoped.model,
+    scoped.cluster,
+    scoped.gpus,
+    scoped.gpu_type,
+    scoped.priority,
+    scoped.name,
+    scoped.partition_name,
+    scoped.allocation_id,
+    scoped.suspended_us,
+    false as is_scheduler,
+    placed.launch,
+    cast(null as varchar) as row_state
+from scoped_events as scoped
+inner join stg_placements as placed on scoped.row_no = placed.row_no
+
+union all
+
+select
+    scoped.row_no,
+    scoped.file_no,
+    scoped.source_no,
+    coalesce(placed.job_no, told.job_no) as job_no,
+    coalesce(placed.attempt, told.attempt) as attempt,
+    scoped.at_us,
+    scoped.end_us,
+    -- the end of a RESIZING row is not the end of its attempt, only a sign of life
+    case
+        when scoped.event = 'attempt_end' and told.row_state = 'RESIZING' then 'alive'
+        else scoped.event
+    end as event,
+    scoped.phase,
+    scoped.stage,
+    scoped.rank,
+    scoped.rank as reporter,
+    scoped.step,
+    scoped.mode,
+    scoped.ok,
+    scoped.cache,
+    scoped.recompiles,
+    scoped.resumed_from_step,
+    scoped.outcome,
+    scoped.exit_code,
+    scoped.signal,
+    scoped.message,
+    scoped.category,
+    scoped.cause_category,
+    scoped.cause_rule,
+    scoped.cause_rank,
+    scoped.evidence,
+    scoped.evidence_line,
     scoped.team,
     scoped.user_name,
     scoped.workload,
@@ -82,6 +147,10 @@ select
     scoped.name,
     scoped.partition_name,
     scoped.allocation_id,
-    scoped.suspended_us
+    scoped.suspended_us,
+    true as is_scheduler,
+    cast(null as varchar) as launch,
+    told.row_state
 from scoped_events as scoped
 inner join stg_scheduler_events as told on scoped.row_no = told.row_no
+left join stg_scheduler_places as placed on scoped.row_no = placed.row_no

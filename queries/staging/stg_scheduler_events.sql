@@ -6,10 +6,15 @@ told as (
 
     select
         scoped.row_no,
+        scoped.source_no,
         scoped.job_no,
         scoped.row_key,
         scoped.event,
+        scoped.phase,
         scoped.at_us,
+        scoped.end_us,
+        scoped.gpus,
+        scoped.outcome,
         files.clock_us,
         case
             when scoped.event in ('attempt_end', 'alive') then 'end'
@@ -28,11 +33,23 @@ ranked as (
 
     select
         row_no,
+        source_no,
         job_no,
         row_key,
+        event,
+        phase,
+        at_us,
         row_number() over (
             partition by job_no, row_key, slot
-            order by rank_of_kind asc, clock_us desc, at_us desc, row_no asc
+            order by
+                rank_of_kind asc,
+                clock_us desc,
+                at_us desc,
+                -- one dump that tells a row twice, and not alike
+                end_us desc nulls last,
+                gpus desc nulls last,
+                outcome desc nulls last,
+                row_no asc
         ) as precedence
     from told
 
@@ -40,9 +57,15 @@ ranked as (
 
 select
     ranked.row_no,
+    ranked.source_no,
+    scheduler_rows.base_job_no,
     scheduler_rows.job_no,
     scheduler_rows.attempt,
-    scheduler_rows.row_state
+    ranked.row_key,
+    scheduler_rows.row_state,
+    ranked.event,
+    ranked.phase,
+    ranked.at_us
 from ranked
 inner join stg_scheduler_rows as scheduler_rows
     on

@@ -122,6 +122,8 @@ select
     cast(job_no + (chain - 1) * 4294967296 as bigint) as job_no,
     cast(chain as bigint) as chain,
     chain_submitted_us,
+    row_submitted_us,
+    started_us,
     -- a row that still waits is waiting for the next try
     cast(greatest(tries + case when started_us is null then 1 else 0 end, 1) as bigint) as attempt,
     row_state

@@ -18,6 +18,8 @@ ranked as (
 
     select
         scoped.row_no,
+        scoped.job_no,
+        scoped.event_id,
         row_number() over (
             partition by scoped.job_no, scoped.event_id
             order by
@@ -57,7 +59,11 @@ ranked as (
                     coalesce(cast(scoped.name as varchar), ''),
                     coalesce(cast(scoped.partition_name as varchar), ''),
                     coalesce(cast(scoped.description as varchar), ''),
-                    coalesce(cast(scoped.attrs as varchar), '')
+                    coalesce(cast(scoped.attrs as varchar), ''),
+                    coalesce(cast(scoped.scheduler_job as varchar), ''),
+                    coalesce(cast(scoped.run_key as varchar), ''),
+                    coalesce(cast(scoped.run_generation as varchar), ''),
+                    coalesce(cast(scoped.run_restart as varchar), '')
                 ) desc,
                 scoped.row_no asc
         ) as precedence
@@ -69,6 +75,13 @@ ranked as (
 
 )
 
-select row_no
-from ranked
-where precedence > 1
+select
+    later.row_no,
+    kept.row_no as kept_row_no
+from ranked as later
+inner join ranked as kept
+    on
+        later.job_no = kept.job_no
+        and later.event_id = kept.event_id
+        and kept.precedence = 1
+where later.precedence > 1

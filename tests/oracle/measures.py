@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
@@ -52,6 +52,7 @@ CATEGORY_WHERE_NONE_IS_SAID = {
     "lost": "unknown/no_end_recorded",
     "failed": "unknown/unclassified",
 }
+OF_THE_SCHEDULER = {"scheduler/preempted", "scheduler/time_limit", "scheduler/node_fail"}
 GAPS_NEEDED_FOR_A_HANG = 10
 SHORTEST_HANG_US = 60 * SECOND_US
 
@@ -95,10 +96,10 @@ class AttemptMeasures:
     tts_us: int | None
     ttr_us: int | None
     ttr_without_queue_us: int | None
-    checkpoint_saves: int
+    checkpoint_saves: int | None
     areas: dict[AreaKey, int]
     areas_by_day: dict[DayAreaKey, int]
-    lost_gpu_us: int
+    lost_gpu_us: int | None
     saves: tuple[SaveMeasures, ...]
 
 
@@ -193,6 +194,11 @@ class Event:
     team: str | None
     workload: str | None
     gpus: int | None
+    # beside what it says: who says it, and of which launch
+    source: str = ""
+    teller: str = ""
+    launch: str | None = None
+    is_scheduler: bool = False
 
     @property
     def is_of_an_attempt(self) -> bool:
@@ -291,6 +297,27 @@ def newest(events: Iterable[Event], field: Callable[[Event], Value | None]) -> V
 
 
 @dataclass(frozen=True, slots=True)
+class Allotment:
+    """What is known of an attempt beside its own events; of most nothing.
+
+    `begin` and `end` are of the allocation it runs in: the first attempt begins with it, none
+    outlives it. `gpus` are those that a scheduler gave. A `continued` one is a generation whose
+    launch went on to the next. `clock` is how far those who spoke of it have got.
+    """
+
+    begin: int | None = None
+    end: int | None = None
+    allocation_id: str | None = None
+    gpus: int | None = None
+    is_continued: bool = False
+    is_joined: bool = False
+    clock: int | None = None
+
+
+NOTHING = Allotment()
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     start: int
     end: int
@@ -310,6 +337,7 @@ class Life:
     ended: int
     outcome: str
     failure_category: str | None
+    allotment: Allotment = field(default=NOTHING)
 
     @property
     def is_interruption(self) -> bool:
@@ -320,17 +348,27 @@ class Life:
         return Window(self.started, self.ended)  # a native dump suspends nothing
 
 
-def lives_of(job: Sequence[Event], clock: int, stale_after_us: int) -> list[Life]:
+def lives_of(
+    job: Sequence[Event],
+    clock: int,
+    stale_after_us: int,
+    allotments: Mapping[int, Allotment] | None = None,
+) -> list[Life]:
     """The job's attempts in the order of their numbers (R1-R5)."""
     lives: list[Life] = []
     numbers = attempt_numbers(job)
+    allotted = allotments or {}
     for number, successor in pairwise([*numbers, None]):
         assert number is not None
         events = events_of(job, number)
-        successor_start = None if successor is None else natural_start(events_of(job, successor))
-        lives.append(
-            life_of(number, events, lives[-1:], successor_start, clock - stale_after_us),
+        allotment = allotted.get(number, NOTHING)
+        successor_start = (
+            None
+            if successor is None
+            else natural_start(events_of(job, successor), allotted.get(successor, NOTHING))
         )
+        stale_before = (clock if allotment.clock is None else allotment.clock) - stale_after_us
+        lives.append(life_of(number, events, lives[-1:], successor_start, stale_before, allotment))
     return lives
 
 
@@ -348,21 +386,29 @@ def life_of(
     before: Sequence[Life],
     successor_start: int | None,
     stale_before: int,
+    allotment: Allotment = NOTHING,
 ) -> Life:
-    end = winning_end(events)
+    end = winning_end(events, allotment)
     seen_last = last_sign_of_life(events)
-    ended = seen_last if end is None else end.at
-    if successor_start is not None:
-        ended = min(ended, successor_start)
+    if end is not None:
+        ended = end.at
+    elif allotment.is_continued and successor_start is not None:
+        ended = successor_start
+    else:
+        ended = seen_last
+    limits = [limit for limit in (successor_start, allotment.end) if limit is not None]
+    ended = min([ended, *limits])
 
-    allocation_id = newest(events, lambda event: event.allocation_id)
+    allocation_id = allotment.allocation_id or newest(events, lambda event: event.allocation_id)
     is_shared = any(
         allocation_id is not None and life.allocation_id == allocation_id for life in before
     )
-    started = before[-1].ended if is_shared else natural_start(events)
+    started = before[-1].ended if is_shared else natural_start(events, allotment)
 
     if end is not None:
         outcome = outcome_said_by(end)
+    elif allotment.is_continued and any(event.kind == "failure" for event in events):
+        outcome = "failed"
     elif successor_start is None and seen_last > stale_before:
         outcome = "running"
     else:
@@ -375,32 +421,41 @@ def life_of(
         ended=max(started, ended),
         outcome=outcome,
         failure_category=failure_category(events, end, outcome),
+        allotment=allotment,
     )
 
 
-def natural_start(events: Iterable[Event]) -> int:
+def natural_start(events: Iterable[Event], allotment: Allotment = NOTHING) -> int:
     """R2: when the attempt began, its predecessor left aside."""
     spoken = [event for event in events if not event.is_queue]
-    beginnings = [
-        event.at
-        for event in spoken
-        if event.kind == "attempt_start"
-        or (event.kind == "phase_start" and event.phase == "scheduling")
+    granted = [event.at for event in spoken if event.kind == "attempt_start"]
+    if allotment.begin is not None:
+        granted = [allotment.begin]
+    placed = [
+        event.at for event in spoken if event.kind == "phase_start" and event.phase == "scheduling"
     ]
-    return min(beginnings or [event.at for event in spoken])
+    return min([*granted, *placed] or [event.at for event in spoken])
 
 
 def last_sign_of_life(events: Iterable[Event]) -> int:
     return max(event.newest_time for event in events if not event.is_queue)
 
 
-def winning_end(events: Sequence[Event]) -> Event | None:
-    """R3: the latest end; at one time the strongest outcome, then a said category before none."""
-    start = natural_start(events)
-    candidates = [event for event in events if event.kind == "attempt_end" and event.at >= start]
+def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Event | None:
+    """R3: the scheduler's end, else the latest; at one time the strongest outcome, then a said
+    category before none.
+    """
+    start = natural_start(events, allotment)
+    candidates = [
+        event
+        for event in events
+        if event.kind == "attempt_end"
+        and (event.at >= start or (event.is_scheduler and allotment.is_joined))
+    ]
     return max(
         candidates,
         key=lambda event: (
+            event.is_scheduler,
             event.at,
             -STRONGEST_OUTCOME_FIRST.index(outcome_said_by(event)),
             event.category or "",
@@ -419,6 +474,12 @@ def failure_category(events: Iterable[Event], end: Event | None, outcome: str) -
     """R22; null for an end that is no interruption."""
     if outcome not in INTERRUPTIONS:
         return None
+    if (
+        end is not None
+        and end.is_scheduler
+        and (end.category or CATEGORY_WHERE_NONE_IS_SAID[outcome]) in OF_THE_SCHEDULER
+    ):
+        return end.category or CATEGORY_WHERE_NONE_IS_SAID[outcome]
     causes = [
         (event.at, event.category)
         for event in events
@@ -459,7 +520,7 @@ def spans_of(events: Sequence[Event], until: int) -> list[Span]:
 
 
 def span_key(event: Event, events: Sequence[Event]) -> object:
-    phase = (event.phase, event.stage, event.rank)
+    phase = (event.phase, event.stage, event.rank, event.teller)
     return (*phase, upload_step(event, events)) if event.phase == "checkpoint_upload" else phase
 
 
@@ -472,7 +533,8 @@ def upload_step(event: Event, events: Sequence[Event]) -> int | None:
         for start in events
         if start.kind == "phase_start"
         and not start.is_complete_span
-        and (start.phase, start.stage, start.rank) == (event.phase, event.stage, event.rank)
+        and (start.phase, start.stage, start.rank, start.teller)
+        == (event.phase, event.stage, event.rank, event.teller)
         and start.at <= event.at
     ]
     newest_at = max((start.at for start in begun), default=None)
@@ -670,6 +732,20 @@ def writes(spans: Iterable[Span], phase: str) -> list[Write]:
     return sorted(found, key=lambda write: (write.start, write.end, null_last(write.step)))
 
 
+def with_steps_of_others(spans: Sequence[Span]) -> list[Span]:
+    """Where sources join: a save without a step is the earliest one with a step that it meets."""
+    saves = [span for span in spans if span.phase == "checkpoint_save"]
+    told = []
+    for span in saves:
+        met = [
+            (other.start, other.step)
+            for other in saves
+            if other.step is not None and other.start <= span.end and span.start <= other.end
+        ]
+        told.append(replace(span, step=min(met)[1]) if span.step is None and met else span)
+    return told
+
+
 def touching(spans: Iterable[Span]) -> list[list[Span]]:
     groups: list[list[Span]] = []
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
@@ -738,11 +814,12 @@ class Course:
 
 def course_of(life: Life) -> Course:
     spans = clipped(spans_of(life.events, life.ended), life.window)
+    saving = with_steps_of_others(spans) if life.allotment.is_joined else spans
     return Course(
         life=life,
         spans=tuple(spans),
         slices=tuple(without_hangs(charge(spans, life.window), sightings(life))),
-        saves=tuple(writes(spans, "checkpoint_save")),
+        saves=tuple(writes(saving, "checkpoint_save")),
         uploads=tuple(writes(spans, "checkpoint_upload")),
     )
 
@@ -886,6 +963,8 @@ def unions(spans: Iterable[Span]) -> list[tuple[int, int]]:
 def allocated_at(course: Course) -> int:
     """R16."""
     granted = [event.at for event in course.life.events if event.kind == "attempt_start"]
+    if course.life.allotment.begin is not None:
+        return course.life.allotment.begin
     if granted:
         return min(granted)
     placed = [span.end for span in course.spans if span.phase == "scheduling"]
@@ -932,7 +1011,13 @@ def measure_job(
     job_id: str, job: Sequence[Event], clock: int | None, stale_after_us: int, zone: ZoneInfo
 ) -> list[AttemptMeasures]:
     assert clock is not None
-    courses = [course_of(life) for life in lives_of(job, clock, stale_after_us)]
+    return measure_lives(job_id, job, lives_of(job, clock, stale_after_us), zone)
+
+
+def measure_lives(
+    job_id: str, job: Sequence[Event], lives: Iterable[Life], zone: ZoneInfo
+) -> list[AttemptMeasures]:
+    courses = [course_of(life) for life in lives]
     job_uploads = any(event.phase == "checkpoint_upload" for event in job)
     restores = restores_of(courses, job_uploads)
     recoveries = recoveries_of(courses)
@@ -992,7 +1077,12 @@ def lost_gpu_us(
 
 def gpus_of(life: Life, job: Iterable[Event]) -> int | None:
     """R17: what the attempt says of itself, else what the job says."""
-    own = newest(life.events, lambda event: event.gpus)
+    if life.allotment.gpus is not None:
+        return life.allotment.gpus
+    given = [event for event in life.events if event.is_scheduler]
+    own = newest(given, lambda event: event.gpus)
+    if own is None:
+        own = newest(life.events, lambda event: event.gpus)
     return own if own is not None else newest(job, lambda event: event.gpus)
 
 

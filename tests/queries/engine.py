@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,9 @@ def ingest(warehouse: Path, *arguments: object) -> int:
     return cli.main(["--warehouse", str(warehouse), *map(str, arguments)])
 
 
-def rows(warehouse: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+def rows(
+    warehouse: Path, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
+) -> list[tuple[Any, ...]]:
     """Run a select on the published file, as a reader would."""
     with duckdb.connect(str(published(warehouse)), read_only=True) as reader:
         return reader.execute(sql, parameters).fetchall()

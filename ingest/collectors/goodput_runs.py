@@ -1,0 +1,303 @@
+"""goodput entries as events of the launches of one job. Numbers no attempts.
+
+All rests on the starts of steps: the first opens training, a step that comes again was lost. What
+an entry says of an earlier launch than the newest is left to its time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ingest.collectors.goodput_entries import Entry, Operation, What
+from ingest.collectors.goodput_pace import Pace, Stretch
+from ingest.events import Event, EventKind, Outcome, Phase
+
+_STEPS_HELD = 10  # so many must be known before any of them is judged
+_FEWEST_STEPS = 3  # of a launch that came no further
+_START_UP = {
+    What.DEVICE_INIT: "device_init",
+    What.PREPARATION: "pre_train",
+    What.DATA_LOADING: "get_first_batch_data",
+}
+# a part of a custom event's name -> its phase; the library's own example is evaluation
+_CUSTOM = (
+    ("compil", Phase.PT2_COMPILE),
+    ("restor", Phase.CHECKPOINT_LOAD),
+    ("checkpoint", Phase.CHECKPOINT_SAVE),
+    ("data", Phase.DATA_WAIT),
+)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One launch, or the part of one since it went back to an earlier step.
+
+    `begun_us` is None where its start is not in the dump. `first` and `held` are its first steps,
+    until they are judged. `inside` and `open` (depth and start by name) are what the job did beside
+    its newest step.
+    """
+
+    of_run: Event
+    begun_us: int | None
+    step: int | None = None
+    at_us: int = 0
+    pace: Pace = field(default_factory=Pace)
+    first: Stretch | None = None
+    held: list[Stretch] = field(default_factory=list)
+    is_judged: bool = False
+    inside: list[tuple[int, int]] = field(default_factory=list)
+    open: dict[str, tuple[int, int]] = field(default_factory=dict)
+    restored: int | None = None
+    end: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """The last launch that made steps: the newest one, and when that was over if it ended."""
+
+    of_run: Event
+    step: int
+    over_us: int
+
+
+@dataclass(slots=True)
+class Job:
+    """Reads the entries of one job, oldest first."""
+
+    job_id: str
+    _run: _Run = field(init=False)
+    _left: _Left | None = None
+
+    def __post_init__(self) -> None:
+        self._run = _Run({"job_id": self.job_id}, None)
+
+    def take(self, entry: Entry | Operation) -> Iterator[Event]:
+        """The events that an entry makes certain; some are of steps before it."""
+        if isinstance(entry, Operation):
+            yield from _operation(entry, self._run)
+        elif entry.what == What.JOB and entry.is_start:
+            yield from self._begin(entry)
+        elif entry.what == What.JOB:
+            yield from self._end(entry)
+        elif entry.what == What.STEP:
+            yield from self._step(entry)
+        elif entry.what == What.CUSTOM:
+            yield from _custom(entry, self._run)
+        elif entry.what != What.DATA_LOADING or self._run.step is None:
+            # beside a step data is loaded in the background
+            yield {
+                **_phase(entry.at_us, entry.is_start, Phase.TRAINER_INIT),
+                "stage": _START_UP[entry.what],
+                **_of(self._run, entry.at_us),
+            }
+
+    def finish(self) -> Iterator[Event]:
+        """What is certain at the end of the dump: the newest launch ended if it says so."""
+        yield from self._judge_what_is_held()
+        if self._run.end is not None:
+            yield from self._judge_last(self._run.end.at_us)
+            yield _ended(self._run.end, self._run.of_run)
+
+    def _begin(self, entry: Entry) -> Iterator[Event]:
+        begin: Event = {"at_us": entry.at_us, "event": EventKind.ATTEMPT_START}
+        of_run: Event = {"job_id": self.job_id, "run_key": str(entry.at_us)}
+        yield {**begin, **of_run}
+        if self._run.begun_us is None or entry.at_us > self._run.begun_us:
+            yield from self._leave(entry.at_us)
+            self._run = _Run(of_run, entry.at_us)
+
+    def _end(self, entry: Entry) -> Iterator[Event]:
+        if self._run.begun_us is not None and entry.at_us < self._run.begun_us:
+            yield _superseded(entry, {"job_id": self.job_id})
+        else:
+            self._run.end = entry
+
+    def _step(self, entry: Entry) -> Iterator[Event]:
+        run = self._run
+        is_late = entry.at_us < (run.begun_us or 0) or (
+            run.step is not None and entry.at_us <= run.at_us
+        )
+        if not is_late and run.step is not None and entry.step <= run.step:
+            yield from self._leave(entry.at_us)
+            generation = run.of_run.get("run_generation", 0) + 1
+            run = self._run = _Run({**run.of_run, "run_generation": generation}, run.begun_us)
+        progress: Event = {"at_us": entry.at_us, "event": EventKind.PROGRESS, "step": entry.step}
+        yield {**progress, **_of(run, entry.at_us)}
+        if is_late:
+            return
+        if run.step is None:
+            yield from self._begin_training(entry)
+        else:
+            yield from self._measure(self._stretch(entry.at_us))
+        if run.end is not None and run.end.at_us < entry.at_us:
+            run.end = None  # it goes on, so that was no end
+        run.step, run.at_us = entry.step, entry.at_us
+        run.inside.clear()
+        run.open.clear()
+
+    def _begin_training(self, entry: Entry) -> Iterator[Event]:
+        run, left = self._run, self._left
+        if left is not None and entry.step > left.step:
+            # to go on behind the newest step of the launch before, that step must have been saved
+            over: Event = {"at_us": left.over_us, "event": EventKind.PROGRESS}
+            yield {**over, "step": left.step + 1, **left.of_run}
+            yield {**_phase(left.over_us, False, Phase.TRAINING), **left.of_run}
+        training = _phase(entry.at_us, True, Phase.TRAINING)
+        if run.begun_us is not None or "run_generation" in run.of_run:
+            # a checkpoint is named for its last step, or for the step that comes after it
+            is_named = run.restored == entry.step - 1
+            training["resumed_from_step"] = entry.step - 1 if is_named else entry.step
+        yield {**training, **run.of_run}
+
+    def _stretch(self, until_us: int) -> Stretch:
+        """The newest step, up to now; what was not said to be over is over now."""
+        run = self._run
+        begun = [start_us for _, start_us in run.open.values()]
+        inside = sorted([*run.inside, *((start_us, until_us) for start_us in begun)])
+        return Stretch(run.at_us, until_us, tuple(inside))
+
+    def _measure(self, stretch: Stretch) -> Iterator[Event]:
+        """Judge a step by the pace of those before it; the first ones wait until there is one."""
+        run = self._run
+        if run.first is None and not run.is_judged:
+            run.first = stretch
+            return
+        if run.is_judged:
+            yield from self._judge(stretch)
+        else:
+            run.held.append(stretch)
+        run.pace.add(stretch.own_us)
+        if len(run.held) == _STEPS_HELD:
+            yield from self._judge_what_is_held()
+
+    def _judge_what_is_held(self) -> Iterator[Event]:
+        """The first step compiles the program, as the library itself reads its log."""
+        run = self._run
+        usual_us = run.pace.usual_us
+        if usual_us is None or len(run.held) < _FEWEST_STEPS:
+            return
+        if run.first is not None and run.first.is_too_long(usual_us, is_first=True):
+            compiling = _phase(run.first.from_us, True, Phase.PT2_COMPILE)
+            compiling["end_us"] = run.first.after(run.first.own_us - usual_us)
+            yield {**compiling, **run.of_run}
+        for stretch in run.held:
+            yield from self._judge(stretch)
+        run.first, run.is_judged = None, True
+        run.held.clear()
+
+    def _judge(self, stretch: Stretch) -> Iterator[Event]:
+        """Training stops where a step ought to be over, if it goes on much longer."""
+        over_us = self._over(stretch)
+        if over_us < stretch.until_us:
+            for at_us, is_start in ((over_us, False), (stretch.until_us, True)):
+                yield {**_phase(at_us, is_start, Phase.TRAINING), **self._run.of_run}
+
+    def _over(self, stretch: Stretch) -> int:
+        """When the step of a stretch is believed to be over."""
+        usual_us = self._run.pace.usual_us
+        if usual_us is None or not stretch.is_too_long(usual_us):
+            return stretch.until_us
+        return stretch.after(usual_us)
+
+    def _leave(self, at_us: int) -> Iterator[Event]:
+        """Another launch follows. If this one said that it ended, that was not the end of the job,
+        and how it came to it is not known.
+        """
+        yield from self._judge_what_is_held()
+        run, usual_us = self._run, self._run.pace.usual_us
+        if run.step is not None:
+            ended_us = at_us if run.end is None else run.end.at_us
+            last = self._stretch(ended_us)
+            over_us = self._over(last)
+            if run.end is None and usual_us is not None:
+                over_us = last.after(usual_us)
+            self._left = None if usual_us is None else _Left(run.of_run, run.step, over_us)
+        if run.end is not None:
+            yield from self._judge_last(run.end.at_us)
+            yield _superseded(run.end, run.of_run)
+
+    def _judge_last(self, ended_us: int) -> Iterator[Event]:
+        """Training ends with the job, or with its last step if the job goes on much longer."""
+        if self._run.step is not None:
+            over_us = self._over(self._stretch(ended_us))
+            yield {**_phase(over_us, False, Phase.TRAINING), **self._run.of_run}
+
+
+def _ended(end: Entry, of_run: Event) -> Event:
+    """The job ended in order, as far as this dump goes."""
+    return {
+        "at_us": end.at_us,
+        "event": EventKind.ATTEMPT_END,
+        "outcome": Outcome.COMPLETED,
+        "event_id": f"job_end:{end.at_us}",
+        "attrs": json.dumps({"line": end.line_number}),
+        **of_run,
+    }
+
+
+def _superseded(end: Entry, of_run: Event) -> Event:
+    """An end after which the job was launched again. It takes the place of what a shorter dump
+    said: of two events with one id the later one counts.
+    """
+    return {
+        "at_us": end.at_us + 1,
+        "event": EventKind.ALIVE,
+        "event_id": f"job_end:{end.at_us}",
+        **of_run,
+    }
+
+
+def _custom(entry: Entry, run: _Run) -> Iterator[Event]:
+    """An event that blocks training, under its own name as a stage. Of events of one name that are
+    nested the outer one counts.
+    """
+    depth, start_us = run.open.pop(entry.kind, (0, entry.at_us))
+    if entry.is_start:
+        run.open[entry.kind] = (depth + 1, start_us)
+    elif depth > 1:
+        run.open[entry.kind] = (depth - 1, start_us)
+    elif depth:
+        run.inside.append((start_us, entry.at_us))
+    if depth == (0 if entry.is_start else 1):
+        phase = next((phase for part, phase in _CUSTOM if part in entry.kind), Phase.EVALUATION)
+        told = _phase(entry.at_us, entry.is_start, phase)
+        yield {**told, "stage": entry.kind, **_of(run, entry.at_us)}
+
+
+def _operation(operation: Operation, run: _Run) -> Iterator[Event]:
+    is_of_run = operation.at_us >= (run.begun_us or 0)
+    phase = Phase.CHECKPOINT_SAVE if operation.is_save else Phase.CHECKPOINT_LOAD
+    told = _phase(operation.at_us, True, phase)
+    told["end_us"] = operation.until_us
+    if operation.step is not None:
+        told["step"] = operation.step
+    if operation.is_save:
+        told["mode"] = "sync" if operation.is_sync else "async"
+        told["ok"] = True  # one that fails is not logged
+    elif operation.step is not None:
+        told["resumed_from_step"] = operation.step
+        run.restored = operation.step if is_of_run else run.restored
+    yield {**told, **_of(run, operation.at_us)}
+    if operation.warned_us is not None:
+        yield {
+            "at_us": operation.warned_us,
+            "event": EventKind.FAILURE,
+            "message": "the checkpoint manager was told of a preemption",
+            "category": "scheduler/preempted",
+            "component": "orbax",
+            **_of(run, operation.warned_us),
+        }
+
+
+def _phase(at_us: int, is_start: bool, phase: Phase) -> Event:
+    kind = EventKind.PHASE_START if is_start else EventKind.PHASE_END
+    return {"at_us": at_us, "event": kind, "phase": phase}
+
+
+def _of(run: _Run, at_us: int) -> Event:
+    """Whose an event is; one that is older than the newest launch only tells its job."""
+    if run.begun_us is None or at_us >= run.begun_us:
+        return run.of_run
+    return {"job_id": run.of_run["job_id"]}

@@ -1,0 +1,266 @@
+"""Lines of text logs made readable: colours off, progress bars apart, rank labels and times read.
+
+Knows no format and makes no events. A time that a line does not tell is None, never guessed; only
+the year that glog leaves out is taken from the file's own time.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from ingest.collectors.base import Dump, Reading
+
+SECOND_US = 1_000_000
+
+_DAY_US = 86_400 * SECOND_US
+_EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
+_LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_YEARS_TRIED = 9  # two 29ths of February are at most eight years apart
+_MOST_PREFIXES = 8  # labels and times of srun, mpirun, a container, torchrun and the trainer
+
+_COLOUR = re.compile(
+    rb"(?:\x1b|\^\[|#033)(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
+    rb"|\[(?:\d{1,3}(?:;\d{1,3})*)?m"  # what a copy leaves that swallowed the escape character
+)
+_BAR = re.compile(
+    rb"[^|]{0,120}?\d{1,3}%\|[^|]{0,200}\|\s*(\d+)/(\d+)\s*\[[^\]]{0,200}\]"
+    rb"|[^|]{0,120}?\d{1,3}%\|[^|]{0,200}\|\s*\S{1,20}\s*\[[^\]]{0,200}\]"
+)
+_LABEL = re.compile(
+    rb"\s{0,8}(?:"
+    rb"\[(?i:rank)[ :_=]?(?P<rank>\d{1,7})\]:?\s?"
+    rb"|\[[A-Za-z_][\w.-]{0,40}?(?P<local>\d{1,7})\]:\s?"  # torchrun: role and local rank
+    rb"|\[(?:[\w.@-]{1,80}@)?\d{1,7},(?P<mpi>\d{1,7})\](?:<std(?:out|err|diag)>)?:\s?"
+    rb"|(?P<srun>\d{1,7}):(?:\s|$)"
+    rb"|(?P<host>[A-Za-z][\w.-]{0,62}\d):\s"
+    rb"(?=\s*(?:\[|\{\"|\d{4}[-/]\d\d|[IWEFC]\d{4,8}\s|Traceback|\d+:\s))"
+    rb")"
+)
+_CLOCK = rb"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)"
+_ZONE = rb"(?:\s?(Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?![\d.:])))?"
+# the whole of a level, of a logger's name in brackets, of a process in parentheses
+_TAGS = (
+    rb"(?:[\s|*>#=-]+|\[(?![IWEFC]\d{4})[A-Za-z][^\[\]]{0,100}\]:?|\([^()]{1,80}\)\s|"
+    rb"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[:|]?)*+"
+)
+_KEY = (
+    rb"(?:\{(?:\"[^\"]{1,40}\":\s?\"[^\"]{0,80}\",\s?){0,4}"
+    rb"\"(?:@?timestamp|ts|time|asctime|date|datetime)\":\s?\"?"
+    rb"|(?:timestamp|ts|time|asctime|date|datetime)[=:]\s?[\"']?|[\[(<\"'])?"
+)
+_TIME = re.compile(
+    _TAGS
+    + _KEY
+    + rb"(?:(?P<day>\d{4}[-/]\d\d[-/]\d\d)[T _]"
+    + _CLOCK
+    + _ZONE
+    + rb"|(?P<us_day>\d\d/\d\d/\d{4})[ -]"
+    + _CLOCK
+    + _ZONE
+    + rb"|[IWEFC](?P<glog_day>\d{8}|\d{4})\s"
+    + _CLOCK
+    + rb"|(?P<epoch>[1-3]\d{9})(?:\.(?P<part>\d{1,9})|(?P<millis>\d{3}))?(?=[\s\],:|\"}])"
+    + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
+)
+_JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
+
+
+class Clock(NamedTuple):
+    """How times are read: the zone of those that tell none; `latest_us` is the file's own time,
+    before which a time without a year lies. None: such times cannot be told.
+    """
+
+    zone: ZoneInfo
+    latest_us: int | None
+
+
+class Time(NamedTuple):
+    """When a line was written: Unix microseconds, and what comes after them on the line."""
+
+    at_us: int
+    rest: bytes
+    is_year_guessed: bool
+
+
+class Label(NamedTuple):
+    """Who a launcher says wrote a line. `local_rank` is the rank on its own node."""
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+
+
+class Said(NamedTuple):
+    """A line without its prefixes: what it says, who says it, when."""
+
+    text: bytes
+    at_us: int | None
+    label: Label
+    is_year_guessed: bool
+
+
+NOBODY = Label()
+
+
+def clock_of(dump: Dump, reading: Reading) -> Clock:
+    """Asks the file for its time of last change; standard input has none."""
+    if dump.path is None:
+        return Clock(reading.timezone, None)
+    try:
+        changed_ns = dump.path.stat().st_mtime_ns
+    except OSError:  # it was moved while it is read: rotation
+        return Clock(reading.timezone, None)
+    return Clock(reading.timezone, changed_ns // 1_000)
+
+
+def without_colours(line: bytes) -> bytes:
+    """A line without ANSI sequences, and without the zeros that a crashed node leaves in a file."""
+    if b"\0" in line:
+        line = line.replace(b"\0", b"")
+    return _COLOUR.sub(b"", line) if b"[" in line or b"\x1b" in line else line
+
+
+def places_without_colours(line: bytes) -> list[int]:
+    """Where each byte of `without_colours(line)` stands in the line."""
+    coloured = {at for found in _COLOUR.finditer(line) for at in range(*found.span())}
+    return [at for at in range(len(line)) if at not in coloured]
+
+
+def pieces(line: bytes) -> list[bytes]:
+    """What carriage returns wrote over one another on one line, oldest first; no empty ones."""
+    if b"\r" not in line:
+        return [line]
+    return [piece for piece in line.split(b"\r") if piece.strip()]
+
+
+def split_bar(text: bytes) -> tuple[int | None, bytes]:
+    """How far a progress bar at the text's beginning is, and what was written right behind it."""
+    bar = _BAR.match(text) if b"%|" in text[:140] else None
+    if bar is None:
+        return None, text
+    return int(bar[1]) if bar[1] else None, text[bar.end() :]
+
+
+def split_label(text: bytes) -> tuple[Label, bytes]:
+    """The label that a launcher puts before each line, and the rest: `[rank3]:`, `[default0]:` of
+    torchrun, `3: ` of srun, `[1,3]<stdout>:` of mpirun, `node1: ` of pdsh.
+    """
+    found = _LABEL.match(text)
+    if found is None:
+        return NOBODY, text
+    rank, local, mpi, srun, host = found.groups()
+    told = rank or mpi or srun
+    label = Label(
+        int(told) if told else None,
+        int(local) if local else None,
+        host.decode() if host else None,
+    )
+    return label, text[found.end() :]
+
+
+def split_time(text: bytes, clock: Clock) -> Time | None:
+    """The time that a text begins with, tags and brackets before it left out. None where it begins
+    with none, or with one that is no time of this century.
+    """
+    found = _TIME.match(text)
+    if found is None:
+        return None
+    try:
+        at_us = _instant(found, clock)
+    except ValueError:
+        return None
+    if at_us is None or not _EARLIEST_US <= at_us < _LATEST_US:
+        return None
+    glog_day = found["glog_day"]
+    return Time(at_us, text[found.end() :], glog_day is not None and len(glog_day) == 4)
+
+
+def said(line: bytes, clock: Clock) -> Said:
+    """A line, or a piece of one, without its labels and times. Of several times the first counts:
+    what a container or a launcher put before the line carries a zone.
+    """
+    text = without_colours(line)
+    rank = local_rank = at_us = None
+    host: str | None = None
+    is_year_guessed = False
+    for _ in range(_MOST_PREFIXES):
+        label, rest = split_label(text)
+        if len(rest) < len(text):
+            rank = label.rank if label.rank is not None else rank
+            local_rank = label.local_rank if label.local_rank is not None else local_rank
+            host = label.host or host
+            text = rest
+            continue
+        time = split_time(text, clock) if at_us is None else None
+        if time is None:
+            break
+        if rank is None and text.startswith(b"{") and (told := _JSON_RANK.search(text)):
+            rank = int(told[1])
+        at_us, text, is_year_guessed = time
+    return Said(text, at_us, Label(rank, local_rank, host), is_year_guessed)
+
+
+def _instant(found: re.Match[bytes], clock: Clock) -> int | None:
+    if day := found["day"]:
+        return _at(day.replace(b"/", b"-"), found.group(2, 3, 4, 5, 6), clock.zone)
+    if day := found["us_day"]:
+        month, date = (day[:2], day[3:5]) if day[:2] <= b"12" else (day[3:5], day[:2])
+        iso = b"-".join((day[6:], month, date))
+        return _at(iso, found.group(8, 9, 10, 11, 12), clock.zone)
+    if day := found["glog_day"]:
+        return _glog_instant(day, (*found.group(14, 15, 16, 17), None), clock)
+    seconds = int(found["epoch"]) * SECOND_US
+    return seconds + _micros(found["part"] or found["millis"])
+
+
+def _glog_instant(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock) -> int | None:
+    """The newest year in which the time is not after the file's own. A day is let pass: the zone of
+    a log that tells none may not be the one that the reader gave.
+    """
+    if len(day) == 8:
+        return _at(b"-".join((day[:4], day[4:6], day[6:])), clock_time, clock.zone)
+    if clock.latest_us is None:
+        return None
+    latest_us = clock.latest_us + _DAY_US
+    newest = (_EPOCH + latest_us * _MICROSECOND).year
+    for year in range(newest, newest - _YEARS_TRIED, -1):
+        iso = b"%04d-%b-%b" % (year, day[:2], day[2:])
+        try:
+            at_us = _at(iso, clock_time, clock.zone)
+        except ValueError:
+            continue  # no 29th of February that year
+        if at_us <= latest_us:
+            return at_us
+    return None
+
+
+def _at(day: bytes, clock_time: tuple[bytes | None, ...], zone: ZoneInfo) -> int:
+    hour, minute, second, fraction, offset = clock_time
+    assert hour is not None and minute is not None and second is not None
+    if second > b"60":
+        raise ValueError("no second")
+    start_us = _minute_us(day, hour, minute, offset, zone)
+    return start_us + int(second) * SECOND_US + _micros(fraction)
+
+
+def _micros(fraction: bytes | None) -> int:
+    return int(fraction[:6].ljust(6, b"0")) if fraction else 0
+
+
+@lru_cache(maxsize=8192)
+def _minute_us(day: bytes, hour: bytes, minute: bytes, offset: bytes | None, zone: ZoneInfo) -> int:
+    """Of an hour that the autumn repeats the first counts."""
+    told = datetime.fromisoformat(f"{day.decode()}T{hour.decode()}:{minute.decode()}:00")
+    if offset is None:
+        told = told.replace(tzinfo=zone)
+    elif offset in (b"Z", b"UTC", b"GMT"):
+        told = told.replace(tzinfo=UTC)
+    else:
+        told = datetime.fromisoformat(f"{told.isoformat()}{offset.decode()}")
+    return (told.astimezone(UTC).replace(tzinfo=None) - _EPOCH) // _MICROSECOND

@@ -1,0 +1,123 @@
+"""Which process and which launch a one-logger record belongs to: an application span is one process
+of one launch. Numbers no attempts, and knows no phase.
+
+A process says whose it is in the first event of its application span. What stands in no such span
+of the dump is nobody's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ingest.collectors.json_values import text, whole
+from ingest.collectors.one_logger_records import Record
+from ingest.events import Event
+
+
+@dataclass(slots=True)
+class Launch:
+    """The newest launch of a job: its ranks begin before any of them trains."""
+
+    key: str
+    ranks: set[int | None] = field(default_factory=set)
+    has_trained: bool = False
+
+
+@dataclass(slots=True)
+class Span:
+    """A span that is open; `is_saved`: the checkpoint that it writes was said to be whole."""
+
+    name: str
+    is_saved: bool = False
+    is_broken: bool = False
+
+
+@dataclass(slots=True)
+class Process:
+    """What a process has said of itself. `of_run` stands on each of its events; it is empty until
+    the process has said whose it is. `done`, `target` and `cadence` count iterations: completed,
+    wanted, between two words on progress.
+    """
+
+    begun: Record
+    of_run: Event
+    launch: Launch
+    last_count: int | None
+    spans: dict[str, Span] = field(default_factory=dict)
+    uploads: list[int] = field(default_factory=list)
+    confirms_saves: bool = False
+    error: str | None = None
+    done: int = 0
+    target: int | None = None
+    cadence: int = 0
+
+
+@dataclass(slots=True)
+class Processes:
+    """The processes that have not said that they ended, and the newest launch of each job."""
+
+    _by_pid: dict[int | None, list[Process]] = field(default_factory=dict)
+    _by_span: dict[str, Process] = field(default_factory=dict)
+    _launches: dict[str, Launch] = field(default_factory=dict)
+
+    def of(self, record: Record) -> Process | None:
+        """Whose record it is: by its span, else by its pid. Hosts may share a pid: the record then
+        belongs to the process whose records it counts on.
+        """
+        process = self._by_span.get(record.span_id)
+        if process is None:
+            alike = self._by_pid.get(record.pid, [])
+            counted = [one for one in alike if one.last_count == (record.count or 0) - 1]
+            process = next(iter([*counted, *reversed(alike)]), None)
+        if process is not None:
+            process.last_count = record.count
+        return process
+
+    def begin(self, record: Record) -> None:
+        """An application span starts: a process that has not yet said whose it is."""
+        process = Process(record, {}, Launch(record.span_id), record.count)
+        self._by_pid.setdefault(record.pid, []).append(process)
+        self._by_span[record.span_id] = process
+
+    def introduce(self, process: Process, job_id: str, record: Record) -> None:
+        """The process says whose it is. A rank that its job's newest launch does not have yet
+        belongs to that launch, as long as none of its ranks trains.
+        """
+        rank = whole(record.said.get("rank"))
+        launch = self._launches.get(job_id)
+        if launch is None or launch.has_trained or rank is None or rank in launch.ranks:
+            self._forget_those_before(job_id, rank)
+            launch = self._launches[job_id] = process.launch
+        launch.ranks.add(rank)
+        process.launch = launch
+        process.of_run = {"job_id": job_id, "run_key": launch.key}
+        if rank is not None:
+            process.of_run["rank"] = rank
+        if host := text(record.said.get("node_name")):
+            process.of_run["host"] = host
+
+    def open(self, process: Process, record: Record, span: Span) -> None:
+        """A span starts that a later record may speak of."""
+        process.spans[record.span_id] = span
+        self._by_span[record.span_id] = process
+
+    def close(self, process: Process, span_id: str) -> Span | None:
+        """A span stops; None if its start is not in the dump."""
+        self._by_span.pop(span_id, None)
+        return process.spans.pop(span_id, None)
+
+    def forget(self, process: Process) -> None:
+        """The process ended."""
+        for span_id in [process.begun.span_id, *process.spans]:
+            self._by_span.pop(span_id, None)
+        alike = self._by_pid[process.begun.pid]
+        alike.remove(process)
+        if not alike:
+            del self._by_pid[process.begun.pid]
+
+    def _forget_those_before(self, job_id: str, rank: int | None) -> None:
+        """A new launch has begun, so the processes of the one before were killed without a word."""
+        for alike in list(self._by_pid.values()):
+            for one in list(alike):
+                if one.of_run.get("job_id") == job_id and one.of_run.get("rank") == rank:
+                    self.forget(one)

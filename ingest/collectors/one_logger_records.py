@@ -1,0 +1,112 @@
+"""The records of nv-one-logger's JSON lines: spans that start, stop or are complete, events and
+errors inside them. Knows no job and makes no events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ingest.collectors.json_values import (
+    LONGEST_ID,
+    Fields,
+    instant_us,
+    objects_in,
+    part,
+    text,
+    whole,
+)
+from ingest.events import Reason, Rejected
+
+_MILLISECOND_US = 1_000
+_OPENING = re.compile(r'\{\s*"type"\s*:\s*"')
+# spans of every single iteration, of which no phase is made
+_FINE_SPANS = re.compile(
+    rb'"name"\s*:\s*"(?:training_single_iteration|validation_single_iteration|'
+    rb"(?i:testing_single_iteration)|model_forward|zero_grad|model_backward|optimizer_update)\""
+)
+
+
+class Kind(StrEnum):
+    """What a record is."""
+
+    START = "start"
+    STOP = "stop"
+    COMPLETE = "complete"
+    EVENT = "event"
+    ERROR = "application_error"
+
+
+_KINDS = tuple(Kind)
+_ENDS = {
+    Kind.START: ("start_event",),
+    Kind.STOP: ("stop_event",),
+    Kind.COMPLETE: ("start_event", "stop_event"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record. `name` is that of the span, or of the event; `until_us` the end of a complete
+    span; `said` its attributes. `count` numbers the records of a process.
+    """
+
+    line_number: int
+    line: bytes
+    kind: Kind
+    span_id: str
+    name: str
+    at_us: int
+    until_us: int | None
+    said: Mapping[str, Any]
+    pid: int | None
+    count: int | None
+
+
+def records_in(number: int, line: bytes) -> Iterator[Record | Rejected]:
+    """The records of one line; a line of another kind has none."""
+    marks = line.count(b'"type"')
+    if not marks or (marks == 1 and _FINE_SPANS.search(line)):
+        return
+    for fields in objects_in(number, line, _OPENING):
+        if isinstance(fields, Rejected):
+            yield fields
+        elif fields.get("type") in _KINDS and ("pid" in fields or "count" in fields):
+            record = _record(number, line, fields)
+            if isinstance(record, tuple):
+                yield Rejected(number, *record, line.decode(errors="replace"))
+            else:
+                yield record
+
+
+def _record(number: int, line: bytes, fields: Fields) -> Record | tuple[Reason, str]:
+    kind = Kind(fields["type"])
+    is_event = kind in (Kind.EVENT, Kind.ERROR)
+    event = part(fields, "event")
+    span_id = text(fields.get("span_id" if is_event else "id"), LONGEST_ID)
+    name = text((event if is_event else fields).get("name"), LONGEST_ID)
+    if span_id is None or name is None:
+        missing = "the id of its span" if span_id is None else "its name"
+        return Reason.MISSING_FIELD, f"{kind} without {missing}"
+    instants = []
+    for end in _ENDS.get(kind, ("event",)):
+        told = part(part(fields, end), "attributes").get("timestamp_msec")
+        at_us = instant_us(told, _MILLISECOND_US)
+        if at_us is None:
+            return Reason.BAD_TIMESTAMP, f"timestamp_msec of {end} is {told!r}"[:200]
+        instants.append(at_us)
+    return Record(
+        number,
+        line,
+        kind,
+        span_id,
+        name,
+        instants[0],
+        instants[1] if kind == Kind.COMPLETE else None,
+        part(event if is_event else fields, "attributes"),
+        whole(fields.get("pid")),
+        whole(fields.get("count")),
+    )

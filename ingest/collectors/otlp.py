@@ -1,0 +1,159 @@
+"""OpenTelemetry spans and log records as OTLP's JSON lines: phases by the names of spans, progress,
+exceptions. A span is exported when it is over, so what a kill cut off is told by records only.
+
+`docs/sources/otlp.md` says which names and attributes are read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.collectors.base import Collector, Dump, Reading
+from ingest.collectors.json_values import objects_in
+from ingest.collectors.otlp_events import events_of_moment, events_of_span, is_of_trainer
+from ingest.collectors.otlp_names import span_meaning
+from ingest.collectors.otlp_resource import Who
+from ingest.collectors.otlp_values import Broken, Moment, Seen, Span, resources
+from ingest.errors import UnreadableDump
+from ingest.events import Event, EventKind, Reason, Rejected, Says
+
+_SIGN = re.compile(rb"\{\s*\"resource_?(?:[Ss]pans|[Ll]ogs)\"\s*:\s*\[")
+_BATCH = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"')
+_PHASE = b'"ett.phase"'  # the attribute that makes any span a phase
+_MARKS = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
+_MOST_REMEMBERED = 4_096  # resources, exceptions
+_WITH_EVIDENCE = (EventKind.FAILURE, EventKind.ATTEMPT_END)
+_SAME_US = 60_000_000  # an exception that passes through several spans is recorded by each
+_LONGEST_LINE_KEPT = 2_000  # bytes
+
+
+def recognises(_name: str, head: bytes) -> bool:
+    """Whether some line begins a batch of spans or of log records."""
+    return _SIGN.search(head) is not None
+
+
+def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
+    """Events and set-aside lines in file order. Raises UnreadableDump if no span or record is of a
+    trainer.
+    """
+    reader = _Reader(reading.cluster)
+    is_told = False
+    for number, line in dump.lines():
+        if not any(mark in line for mark in _MARKS):
+            continue
+        for batch in objects_in(number, line, _BATCH):
+            told = [batch] if isinstance(batch, Rejected) else reader.events(number, line, batch)
+            for item in told:
+                is_told = True
+                yield item
+    if not is_told:
+        raise UnreadableDump(
+            f"{dump.name} holds no span that is named like a phase of training, and no attribute "
+            "that begins with ett. See docs/sources/otlp.md for the names."
+        )
+
+
+class _Reader:
+    """Makes events of batches. Remembers which resources are of trainers, what it has told of their
+    jobs, and the last exceptions; forgets the oldest.
+    """
+
+    def __init__(self, cluster: str | None) -> None:
+        self._cluster = cluster
+        self._trainers: OrderedDict[str, None] = OrderedDict()
+        self._jobs: OrderedDict[str, None] = OrderedDict()
+        self._exceptions: OrderedDict[tuple[object, ...], int] = OrderedDict()
+
+    def events(self, number: int, line: bytes, batch: dict[str, Any]) -> Iterator[Event | Rejected]:
+        """What one line tells; what cannot be read of it is set aside. A resource is a trainer's if
+        it says so, or if one of its items did.
+        """
+        shown = line[:_LONGEST_LINE_KEPT].decode(errors="replace")
+        for resource, told in resources(batch, _anything if _PHASE in line else _is_known):
+            who = Who(resource, self._cluster)
+            key = repr(who.of_launch)
+            is_trainers = who.is_trainer or key in self._trainers
+            seen_us = told_us = 0
+            for item in told:
+                if not is_trainers:
+                    is_trainers = isinstance(item, Span | Moment) and is_of_trainer(item)
+                    if not is_trainers:
+                        continue
+                    _remember(self._trainers, key)
+                if isinstance(item, Seen):
+                    seen_us = max(seen_us, item.at_us)
+                    continue
+                if isinstance(item, Broken):
+                    detail = f"{item.name or 'a span'}: {item.why}"
+                    yield Rejected(number, Reason.BAD_TIMESTAMP, detail, shown)
+                    continue
+                if "job_id" not in who.of_launch:
+                    detail = "the resource names no job: give it the attribute ett.job_id"
+                    yield Rejected(number, Reason.MISSING_FIELD, detail, shown)
+                    break
+                if not told_us:
+                    yield from self._job(who, item)
+                seen_us = max(seen_us, item.end_us if isinstance(item, Span) else item.at_us)
+                for event in self._events(number, who, item):
+                    told_us = max(told_us, event["at_us"])
+                    yield event
+            if seen_us > told_us and "job_id" in who.of_launch:
+                yield {**who.of_launch, "at_us": seen_us, "event": EventKind.ALIVE}
+
+    def _events(self, number: int, who: Who, item: Span | Moment) -> Iterator[Event]:
+        told = events_of_span(item) if isinstance(item, Span) else events_of_moment(item)
+        for event in told:
+            event = {**who.of_launch, **event}
+            if event["event"] == EventKind.FAILURE and not self._is_news(event):
+                continue
+            if event["event"] in _WITH_EVIDENCE:
+                event["attrs"] = json.dumps({"line": number})
+            yield event
+
+    def _job(self, who: Who, item: Span | Moment) -> Iterator[Event]:
+        key = repr(sorted(who.of_job.items()))
+        if len(who.of_job) > 1 and _remember(self._jobs, key):
+            at_us = item.start_us if isinstance(item, Span) else item.at_us
+            job: Event = {"at_us": at_us, "event": EventKind.JOB, **who.of_job}
+            if "scheduler_job" in who.of_launch:
+                job["scheduler_job"] = who.of_launch["scheduler_job"]
+            yield job
+
+    def _is_news(self, failure: Event) -> bool:
+        first_line = failure["message"].partition("\n")[0]
+        key = (failure["job_id"], failure.get("rank"), first_line)
+        before_us = self._exceptions.get(key)
+        self._exceptions.pop(key, None)
+        self._exceptions[key] = failure["at_us"]
+        if len(self._exceptions) > _MOST_REMEMBERED:
+            self._exceptions.popitem(last=False)
+        return before_us is None or abs(failure["at_us"] - before_us) > _SAME_US
+
+
+def _is_known(name: str) -> bool:
+    return span_meaning(name) is not None
+
+
+def _anything(_name: str) -> bool:
+    return True
+
+
+def _remember(known: OrderedDict[str, None], key: str) -> bool:
+    """Whether it was not known."""
+    is_new = key not in known
+    known[key] = None
+    if len(known) > _MOST_REMEMBERED:
+        known.popitem(last=False)
+    return is_new
+
+
+OTLP = Collector(
+    name="otlp",
+    says=Says(training=True, saves=True, resumes=True),
+    recognises=recognises,
+    read=read,
+)

@@ -1,0 +1,166 @@
+"""What torchrun and the runtime of its workers write about a run: event records, the agent's log,
+ranks' tracebacks and error files, records of the distributed checkpoint.
+
+Each file tells a part of a run. None of them tells when a step was trained, but for lines of the
+trainer in the agent's log, which are read as a trainer's log is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+
+from ingest.collectors.base import Collector, Dump, Line, Reading
+from ingest.collectors.lines import clock_of
+from ingest.collectors.torchelastic_reader import Reader
+from ingest.collectors.torchelastic_runs import run_of, timed_neighbour
+from ingest.collectors.torchelastic_signs import marked, recognises
+from ingest.collectors.training_log import trainer_events
+from ingest.errors import UnreadableDump
+from ingest.events import Event, Rejected, Says
+
+_LINES_AT_ONCE = 4_096
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+_LOOKED_BACK = 256  # lines, for the time of one that tells none
+_MOST_SET_ASIDE = 1_000  # lines before the first that can be placed
+
+_LOG = logging.getLogger("ingest")
+
+
+def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
+    """Events and set-aside lines in file order; of a launch whose end is not told, at the file's
+    end. Raises UnreadableDump where nothing can be placed in time, or in a run.
+    """
+    reader = Reader(clock_of(dump, reading), run_of(dump, reading.cluster))
+    set_aside: list[Rejected] = []
+    has_placed = False
+    for told in _told(dump, reader, reading):
+        if isinstance(told, Rejected):
+            if has_placed or len(set_aside) >= _MOST_SET_ASIDE:
+                yield told
+            else:
+                set_aside.append(told)
+            continue
+        if not told["job_id"]:
+            raise UnreadableDump(
+                f"{dump.name} says nowhere which run it is of. Give it as a file in the folder of "
+                "its run, beside the agent's log or its event records."
+            )
+        has_placed = True
+        yield told
+    if reader.is_year_guessed:
+        _LOG.warning(
+            "%s: its times tell no year; the year of the file's last change was taken", dump.name
+        )
+    if not has_placed:
+        raise UnreadableDump(f"{dump.name} {_why_not(dump, reader)}")
+    yield from set_aside
+
+
+def _told(dump: Dump, reader: Reader, reading: Reading) -> Iterator[Event | Rejected]:
+    batches = _batches(dump.lines())
+    for batch in batches:
+        others: list[Line] = []
+        yield from _heard(reader, batch, others)
+        if reader.has_agent:
+            yield from _with_trainer(dump, reader, reading, chain([others], batches))
+    yield from reader.close()
+
+
+def _with_trainer(
+    dump: Dump, reader: Reader, reading: Reading, batches: Iterator[list[Line]]
+) -> Iterator[Event | Rejected]:
+    """What torchrun says, and what the trainer says on the other lines, as both wrote into one
+    file. Of the first batch torchrun's lines are heard already.
+    """
+    heard: list[Event | Rejected] = []
+
+    def overheard() -> Iterator[Line]:
+        yield from next(batches)
+        for batch in batches:
+            others: list[Line] = []
+            heard.extend(_heard(reader, batch, others))
+            yield from others
+
+    for event in trainer_events(replace(dump, lines=overheard), reading):
+        yield from heard
+        heard.clear()
+        yield reader.of_trainer(event)
+    yield from heard
+
+
+def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Event | Rejected]:
+    """What those lines tell that are marked, or that follow one which goes on. All that are none of
+    torchrun's are added to `others`.
+    """
+    at = 0
+    for place in [*marked([line for _, line in batch]), len(batch)]:
+        while at < place and (reader.is_busy or batch[at][0] == 1):
+            yield from reader.hear(*batch[at], batch[max(0, at - _LOOKED_BACK) : at])
+            if not reader.took_it:
+                others.append(batch[at])
+            at += 1
+        if at <= place:
+            others += batch[at:place]
+            at = place
+            if place < len(batch):
+                yield from reader.hear(*batch[place], batch[max(0, place - _LOOKED_BACK) : place])
+                if not reader.took_it:
+                    others.append(batch[place])
+                at = place + 1
+
+
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line[1])
+        if len(batch) >= _LINES_AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _why_not(dump: Dump, reader: Reader) -> str:
+    if reader.is_undated:
+        return (
+            "tells times without a year, and standard input has no time of its own. "
+            "Give it as a file."
+        )
+    if reader.has_untimed:
+        neighbour = timed_neighbour(dump, reader.run.run_id)
+        if neighbour is None:
+            return (
+                "holds event records whose time is 0, so they cannot be placed. "
+                "Let the event handler write the log record's time beside each."
+            )
+        return f"holds event records whose time is 0; {neighbour} tells of the same run with times."
+    if reader.has_lost:
+        return (
+            "tells of errors, but not when they happened. "
+            "The worker's error.json, or the agent's log, tells it."
+        )
+    if reader.is_timeless:
+        return (
+            "tells what torchrun did, but not when: releases 1.10 to 2.0 write no times. "
+            "Event records, error files and the scheduler's dump tell them."
+        )
+    if reader.is_silent:
+        return (
+            "tells that torchrun began, and nothing of what became of it. "
+            "With LOGLEVEL=INFO in its environment it does."
+        )
+    return "holds nothing that torchrun says of a run."
+
+
+TORCHELASTIC = Collector(
+    name="torchelastic",
+    says=Says(training=False, saves=True, resumes=True),
+    recognises=recognises,
+    read=read,
+    is_named_by_path=True,
+)

@@ -1,0 +1,230 @@
+"""The log of torchrun's agent, in the prefixes that its releases wrote: what each message says of a
+launch.
+
+The log of the workers in between is not read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ingest.collectors import torchelastic_launches as launches
+from ingest.collectors.lines import Clock, split_time
+from ingest.collectors.torchelastic_failures import Failure
+from ingest.collectors.torchelastic_launches import Launch, Stop
+from ingest.collectors.torchelastic_runs import usable
+from ingest.events import Event
+
+_HEAD = re.compile(
+    rb"(?:"
+    rb"(?P<glog>[IWEFC]\d{4} \d\d:\d\d:\d\d\.\d{3,9}) (?P<pid>\d{1,20}) "
+    rb"(?:\S{1,200}?/)?torch/distributed/(?P<file>run|launcher/api|elastic/[\w/]{1,80})\.py:\d+\]"
+    rb"|\[(?P<bracket>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] torch\.distributed\."
+    rb"(?P<logger>run|launcher\.api|elastic\.[\w.]{1,80}): \[[A-Z]{4,8}\]"
+    rb"|\[(?:DEBUG|INFO|WARNING|ERROR)\] (?P<old>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) "
+    rb"(?P<name>run|api|local_elastic_agent):"
+    rb"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):torch\.distributed\."
+    rb"(?P<plain>run|launcher\.api|elastic\.[\w.]{1,80}):"
+    rb") ?"
+)
+_FROM_START = ("run", "launcher/api", "launcher.api")  # modules that speak before the first workers
+_STARTS = b"Starting elastic_operator with launch configs:"
+_EARLY = (_STARTS, b"starting workers for entrypoint")
+_SIGNALS = {b"SIGHUP": 1, b"SIGINT": 2, b"SIGQUIT": 3, b"SIGKILL": 9, b"SIGTERM": 15}
+
+_RUN_ID = re.compile(rb"\s{1,8}run_id {1,40}: (\S{1,256})|--rdzv-backend=.*--rdzv-id=(\S{1,256})")
+_RESULT = re.compile(rb"\s{1,8}(restart_count|group_world_size|global_ranks)=\[?(\d{1,9})\b")
+_FAILED = re.compile(rb"failed \(exitcode: (-?\d{1,9})\) local_rank: (\d{1,9}) \(pid: (\d{1,18})\)")
+_RESTARTS = re.compile(rb"Worker group (?:FAILED|UNHEALTHY)\. (\d{1,9})/(\d{1,9}) attempts left")
+_DEATH = re.compile(rb"Received (?:Signals\.)?(\w{1,20}) death signal")
+_REAPED = re.compile(rb"Reaping worker_(?:p?id)=\[(\d{1,18})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of an agent. `pid` is its process, or a thread in older releases."""
+
+    line: int
+    at_us: int | None
+    pid: str | None
+    module: str
+    text: bytes
+    is_glog: bool
+    is_year_guessed: bool
+
+    @property
+    def is_undated(self) -> bool:
+        """Whether it tells a time, but of no year."""
+        return self.is_glog and self.at_us is None
+
+    @property
+    def is_early(self) -> bool:
+        """Whether only an agent that has just been started says so."""
+        return self.module in _FROM_START or any(mark in self.text for mark in _EARLY)
+
+
+def messages_in(number: int, line: bytes, clock: Clock) -> list[Message]:
+    """The agent's messages in a line: none mostly, several where writers tore one another's."""
+    heads = list(_HEAD.finditer(line))
+    ends = [*(head.start() for head in heads[1:]), len(line)]
+    return [
+        _message(number, head, line[head.end() : end], clock)
+        for head, end in zip(heads, ends, strict=False)
+    ]
+
+
+def begins(message: Message, launch: Launch | None) -> bool:
+    """Whether a message is of a launch that the one before it is not."""
+    if launch is None:
+        return True
+    is_set_up_again = launch.is_set_up and message.text.startswith(_STARTS)
+    return message.is_early and (launch.is_under_way or is_set_up_again)
+
+
+def launch_of(message: Message, launch: Launch) -> Launch:
+    """Note on a new launch when it began, if this message is one that agents begin with."""
+    launch.pid = message.pid
+    if message.is_early:
+        launch.began_us = message.at_us
+    return launch
+
+
+def tell(message: Message, launch: Launch) -> Iterator[Event]:
+    """What a message says of its launch, as events and in what is known of the launch."""
+    launch.saw(message.at_us)
+    for mark, do in _MESSAGES:
+        if mark in message.text:
+            yield from do(message, launch)
+            return
+    note(message.text, launch)
+
+
+def note(text: bytes, launch: Launch) -> bool:
+    """Take in a line of the lists that agents print: of how a launch is set up, of a rendezvous."""
+    if found := _RUN_ID.match(text):
+        told = usable((found[1] or found[2]).decode("utf-8", "replace"))
+        launch.run_id = launch.run_id or told
+        return True
+    result = _RESULT.match(text)
+    if result is None:
+        return False
+    number = int(result[2])
+    if result[1] == b"restart_count":
+        launch.generation = number
+    elif result[1] == b"group_world_size":
+        launch.is_alone = number == 1
+    else:
+        launch.rank = number
+    return True
+
+
+def _message(number: int, head: re.Match[bytes], text: bytes, clock: Clock) -> Message:
+    time = next((told for told in head.group("glog", "bracket", "old") if told), b"")
+    module = next(told for told in head.group("file", "logger", "name", "plain") if told)
+    told = split_time(time, clock) if time else None
+    pid = head["pid"]
+    return Message(
+        number,
+        told.at_us if told else None,
+        pid.decode() if pid else None,
+        module.decode(),
+        text,
+        is_glog=head["glog"] is not None,
+        is_year_guessed=told is not None and told.is_year_guessed,
+    )
+
+
+def _set_up(_message: Message, launch: Launch) -> Iterator[Event]:
+    launch.is_set_up = True
+    yield from ()
+
+
+def _meet(message: Message, launch: Launch) -> Iterator[Event]:
+    if message.at_us is not None:
+        yield from launches.rendezvous(launch, message.at_us)
+
+
+def _start(message: Message, launch: Launch) -> Iterator[Event]:
+    if message.at_us is not None:
+        yield from launches.workers(launch, message.at_us)
+
+
+def _fail(message: Message, launch: Launch) -> Iterator[Event]:
+    failed = _FAILED.search(message.text)
+    if failed is None:
+        return
+    failure = Failure(
+        line=message.line,
+        at_us=message.at_us,
+        local_rank=int(failed[2]),
+        pid=int(failed[3]),
+        code=int(failed[1]),
+    )
+    yield from launches.fail(launch, failure, message.at_us)
+
+
+def _restart(message: Message, launch: Launch) -> Iterator[Event]:
+    left = _RESTARTS.search(message.text)
+    if left is not None and int(left[1]) <= int(left[2]):
+        launch.generation = int(left[2]) - int(left[1])
+    launch.failed_us = message.at_us or launch.failed_us
+    launch.end_line = launch.end_line or message.line
+    yield from ()
+
+
+def _finish(message: Message, launch: Launch) -> Iterator[Event]:
+    launch.finished_us, launch.end_line = message.at_us, message.line
+    yield from ()
+
+
+def _wait(message: Message, launch: Launch) -> Iterator[Event]:
+    if b"FAILED" in message.text or b"UNHEALTHY" in message.text:
+        launch.failed_us = launch.failed_us or message.at_us
+    else:
+        launch.finished_us = launch.finished_us or message.at_us
+    yield from ()
+
+
+def _leave(message: Message, launch: Launch) -> Iterator[Event]:
+    launch.done_us = message.at_us
+    yield from ()
+
+
+def _die(message: Message, launch: Launch) -> Iterator[Event]:
+    death = _DEATH.search(message.text)
+    if death is None or message.at_us is None:
+        return
+    signal = _SIGNALS.get(death[1]) or (int(death[1]) if death[1].isdigit() else None)
+    said = message.text.decode("utf-8", "replace").strip()
+    launches.halt(launch, Stop(message.at_us, message.line, signal, message=said))
+    yield from ()
+
+
+def _close(message: Message, launch: Launch) -> Iterator[Event]:
+    yield from launches.close_workers(launch, message.at_us)
+
+
+def _reap(message: Message, launch: Launch) -> Iterator[Event]:
+    reaped = _REAPED.search(message.text)
+    if reaped is not None:
+        said = message.text.decode("utf-8", "replace").strip()
+        failure = Failure(message.line, message.at_us, pid=int(reaped[1]), message=said)
+        launches.hear_exception(launch, failure)
+    yield from ()
+
+
+_MESSAGES: tuple[tuple[bytes, Callable[[Message, Launch], Iterator[Event]]], ...] = (
+    (_STARTS, _set_up),
+    (b"Rendezvous'ing worker group", _meet),
+    (b"Starting worker group", _start),
+    (b"failed (exitcode:", _fail),
+    (b"attempts left; will restart worker group", _restart),
+    (b"orker group successfully finished", _finish),
+    (b"Local worker group finished", _wait),
+    (b"Done waiting for other agents", _leave),
+    (b"death signal", _die),
+    (b"closing signal", _close),
+    (b"Reaping worker_", _reap),
+)

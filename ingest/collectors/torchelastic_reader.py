@@ -1,0 +1,403 @@
+"""Reads a file of torchrun line by line, whatever is mixed in it, and gives each line to what it is
+of: a launch, a traceback, a table, a checkpoint.
+
+Remembers what is open, never the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ingest.collectors import torchelastic_agent as agent
+from ingest.collectors import torchelastic_launches as launches
+from ingest.collectors import torchelastic_records as records
+from ingest.collectors.base import Line
+from ingest.collectors.lines import (
+    Clock,
+    Label,
+    pieces,
+    said,
+    split_label,
+    split_time,
+    without_colours,
+)
+from ingest.collectors.torchelastic_checkpoints import Checkpoints, background
+from ingest.collectors.torchelastic_errors import error_in, signal_in
+from ingest.collectors.torchelastic_failures import Failure
+from ingest.collectors.torchelastic_launches import Launch, Stop
+from ingest.collectors.torchelastic_runs import Run, run_in_path
+from ingest.collectors.torchelastic_text import Caught, Entry, Table, Tracebacks, unlabelled
+from ingest.events import Event, EventKind, Outcome, Reason, Rejected
+
+_MOST_LAUNCHES = 4096
+_MOST_UNTIMED = 1000
+_MOST_EARLY = 64
+_LIST_LINES = 24
+_WHOLE_FILE = 4 * 1024 * 1024
+
+_CANCELLED = re.compile(
+    rb"\*\*\* (?:JOB|STEP) \d{1,18}(?:[.+_]\S{1,40})? ON \S{1,200} "
+    rb"(?:CANCELLED|FAILED|KILLED) AT (\S{1,40}?)(?: DUE (?:TO )?(.{1,80}?))? \*\*\*"
+)
+_BACKGROUND = (b"checkpoint request", b"checkpoint save request", b"Checkpoint save failed")
+_OOM_KILL = re.compile(rb"oom[-_ ]?kill", re.IGNORECASE)
+_OUTCOMES = {b"PREEMPTION": Outcome.PREEMPTED, b"TIME LIMIT": Outcome.TIMEOUT}
+
+_Key = tuple[str | int | None, ...]
+
+
+@dataclass(slots=True)
+class Reader:
+    """A file while it is read. What could not be placed is known when it was closed."""
+
+    clock: Clock
+    run: Run
+    is_year_guessed: bool = False
+    is_undated: bool = False
+    has_untimed: bool = False
+    has_lost: bool = False
+    is_silent: bool = False
+    is_timeless: bool = False
+    took_it: bool = False  # the line that was heard last: it was torchrun's, or of a traceback
+    _whole: list[bytes] | None = None
+    _whole_size: int = 0
+    _begun: deque[Launch] = field(default_factory=lambda: deque(maxlen=_MOST_LAUNCHES))
+    _launches: dict[_Key, Launch] = field(default_factory=dict)
+    _last: Launch | None = None
+    _of_label: dict[tuple[int | None, str | None], Launch] = field(default_factory=dict)
+    _list: Launch | None = None
+    _list_lines: int = 0
+    _early: list[Failure] = field(default_factory=list)
+    _untimed: list[Rejected] = field(default_factory=list)
+    _tracebacks: Tracebacks = field(default_factory=Tracebacks)
+    _table: Table = field(default_factory=Table)
+    _checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    _before: Sequence[Line] = ()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the next line matters whatever it holds: something goes on over several lines."""
+        return (
+            self._whole is not None
+            or self._list is not None
+            or self._table.is_open
+            or self._tracebacks.is_open
+        )
+
+    def hear(self, number: int, line: bytes, before: Sequence[Line]) -> Iterator[Event | Rejected]:
+        """What a line that may matter tells. Those `before` it may tell its time."""
+        self.took_it = True
+        if number == 1 and line.strip() == b"{":
+            self._whole = []
+        if self._whole is not None:
+            self._whole_size += len(line)
+            self._whole.append(line if self._whole_size <= _WHOLE_FILE else b"")
+            return
+        self._before = before
+        for piece in pieces(line):
+            yield from self._piece(number, without_colours(piece))
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether the agent's own log is in this file."""
+        return bool(self._begun)
+
+    def of_trainer(self, event: Event) -> Event:
+        """What the trainer says in this file, as of the run whose launch had begun last."""
+        for launch in reversed(self._begun):
+            if launch.began_us is not None and launch.began_us <= event["at_us"]:
+                event.update(launches.of_launch(launch))
+                return event
+        return self._loose(event)
+
+    def close(self) -> Iterator[Event | Rejected]:
+        """What is left to say when the last line was heard."""
+        if self._whole is not None:
+            yield from self._error_file(1, b"\n".join(self._whole))
+        for launch in self._launches.values():
+            self.is_silent = self.is_silent or not launch.is_under_way
+            yield from launches.close(launch)
+        yield from self._nobodys()
+        yield from self._untimed
+
+    def _piece(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
+        if b"torchelastic.worker.status." in line:
+            yield from self._records(number, line)
+        elif messages := agent.messages_in(number, line, self.clock):
+            label, _ = unlabelled(line)
+            for message in messages:
+                yield from self._message(message, label)
+        elif b"func_name" in line:
+            for told in self._checkpoints.hear(number, line, self.clock):
+                yield told if isinstance(told, Rejected) else self._loose(told)
+        elif any(mark in line for mark in _BACKGROUND):
+            upload = background(line, self.clock)
+            if upload is not None:
+                yield self._loose(upload)
+        elif b'"py_callstack"' in line or (number == 1 and line.startswith(b'{"message"')):
+            yield from self._error_file(number, line)
+        else:
+            yield from self._text(number, line)
+
+    def _text(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
+        """Lines that no head tells apart."""
+        label, text = unlabelled(line)
+        if self._table.is_open:
+            entry = self._table.hear(number, text, self.clock)
+            if entry is not None:
+                yield from self._entry(entry)
+            return
+        if text.startswith(b"Root Cause (first observed failure)"):
+            self._table.begin()
+            self._table.hear(number, text, self.clock)
+            return
+        caught = self._tracebacks.hear(number, label, text)
+        if caught is not None:
+            yield from self._caught(caught, line)
+            return
+        self.took_it = self._tracebacks.took_it
+        if self._list is not None:
+            self._go_on_listing(text)
+        if cancelled := _CANCELLED.search(text):
+            self.run.hear(text)
+            self._teach()
+            yield from self._cancelled(number, text, cancelled)
+        elif b"slurm" in text and _OOM_KILL.search(text):
+            self._note_failure(number, text, "slurmstepd")
+        elif b"SLURM" in text or b"restart=" in text or b"lurm" in text:
+            self.run.hear(text)
+            self._teach()
+
+    def _message(self, message: agent.Message, label: Label) -> Iterator[Event]:
+        self.is_year_guessed = self.is_year_guessed or message.is_year_guessed
+        self.is_undated = self.is_undated or message.is_undated
+        self.is_timeless = self.is_timeless or message.at_us is None
+        key = (label.rank, label.host, message.pid)
+        launch = self._launches.get(key)
+        if launch is None or agent.begins(message, launch):
+            yield from self._over(key, label)
+            launch = agent.launch_of(message, self._new(key, is_logged=True))
+            self._table.is_open = False
+            if not message.is_early:
+                for failure in self._early:  # ranks spoke before their agent did
+                    failure.at_us = None
+                    launches.hear_exception(launch, failure)
+            self._early.clear()
+        self._last = self._of_label[label.rank, label.host] = launch
+        yield from agent.tell(message, launch)
+        is_list = message.text.rstrip().endswith((b"launch configs:", b"workers. Result:"))
+        self._list = launch if is_list and not message.is_glog else None
+        self._list_lines = 0
+        self.run.run_id = launch.run_id or self.run.run_id
+
+    def _records(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
+        told = records.records_in(number, line, self.clock)
+        if not told:
+            detail = "a cut event record of torchrun"
+            yield Rejected(number, Reason.NOT_JSON, detail, line.decode("utf-8", "replace"))
+        for record in told:
+            launch = self._logged(record)
+            if launch is None:
+                if record.at_us is None:
+                    self.run.run_id = self.run.run_id or record.run_id
+                    self._set_aside_untimed(number, line)
+                    continue
+                key = ("record", record.run_id, record.host)
+                launch = self._launches.get(key)
+                if launch is None or records.begins(record, launch):
+                    yield from self._over(key, None)
+                    launch = self._new(key, is_logged=False)
+                self._last = launch
+            yield from records.tell(record, launch)
+            self.run.run_id = launch.run_id or self.run.run_id
+
+    def _logged(self, record: records.Record) -> Launch | None:
+        """The launch that the agent's log in this file tells, if the record is of it."""
+        launch = self._last
+        if launch is None or not launch.is_logged:
+            return None
+        return launch if launch.run_id in (None, record.run_id) else None
+
+    def _set_aside_untimed(self, number: int, line: bytes) -> None:
+        self.has_untimed = True
+        if len(self._untimed) < _MOST_UNTIMED:
+            text = line.decode("utf-8", "replace")
+            detail = "an event record whose time is 0, in a log that tells none"
+            self._untimed.append(Rejected(number, Reason.MISSING_FIELD, detail, text))
+
+    def _new(self, key: _Key, is_logged: bool) -> Launch:
+        launch = Launch(
+            self.run,
+            is_logged,
+            scheduler_job=self.run.scheduler_job,
+            restart=self.run.restart,
+        )
+        self._launches[key] = launch
+        if is_logged:
+            self._begun.append(launch)
+        self.run.use()
+        return launch
+
+    def _over(self, key: _Key, label: Label | None) -> Iterator[Event]:
+        """What is left to say of the launches that a new one ends: of the one in whose place it
+        comes, and of the one before it if that has ended.
+        """
+        old = self._launches.pop(key, None)
+        if old is not None:
+            yield from launches.close(old)
+        before = self._of_label.get((label.rank, label.host)) if label else None
+        if before is not None and before is not old and before.is_over:
+            for other in [other for other, launch in self._launches.items() if launch is before]:
+                yield from launches.close(self._launches.pop(other))
+        while len(self._launches) >= _MOST_LAUNCHES:
+            yield from launches.close(self._launches.pop(next(iter(self._launches))))
+
+    def _teach(self) -> None:
+        """Ranks may print the scheduler's job when their launch has long begun."""
+        for launch in self._current():
+            if launch.scheduler_job is None:
+                launch.scheduler_job = self.run.scheduler_job
+                launch.restart = self.run.restart
+                self.run.use()
+
+    def _current(self) -> list[Launch]:
+        """The launches that can still run. Agents that meet each other all speak after the last of
+        them began; who has not was killed without a word.
+        """
+        open_ones = [
+            launch
+            for launch in self._launches.values()
+            if launch.finished_us is None and launch.done_us is None
+        ]
+        latest_us = max((launch.began_us or 0 for launch in open_ones), default=0)
+        return [launch for launch in open_ones if (launch.seen_us or 0) >= latest_us]
+
+    def _caught(self, caught: Caught, line: bytes) -> Iterator[Event]:
+        if caught.is_agents:
+            yield from self._agent_broke_off(caught)
+            return
+        is_uncaught = b"[rank" in line  # so the runtime labels what it reports itself
+        node, _ = split_label(line)
+        failure = Failure(
+            line=caught.line,
+            rank=caught.label.rank if is_uncaught else None,
+            local_rank=caught.label.local_rank,
+            message=caught.message,
+            is_certain=is_uncaught,
+        )
+        launch = self._of_label.get((node.rank, node.host), self._last)
+        if launch is not None:
+            launches.hear_exception(launch, failure)
+        elif len(self._early) < _MOST_EARLY:
+            failure.at_us = self._time_before()
+            self._early.append(failure)
+
+    def _agent_broke_off(self, caught: Caught) -> Iterator[Event]:
+        launch = self._last
+        if "ChildFailedError" in caught.exception:
+            self._table.begin()
+        elif launch is not None and launch.seen_us is not None:
+            signal = signal_in(caught.exception)
+            if signal is not None:
+                stop = Stop(launch.seen_us, caught.line, signal, message=caught.exception)
+                launches.halt(launch, stop)
+            else:
+                own = launches.agents_own(caught.line, caught.message, launch.seen_us)
+                yield from launches.fail(launch, own, launch.seen_us)
+
+    def _time_before(self) -> int | None:
+        """When the last line was written that tells it, a little before the line that is read."""
+        for _, line in reversed(self._before):
+            at_us = said(line, self.clock).at_us
+            if at_us is not None:
+                return at_us
+        return None
+
+    def _entry(self, entry: Entry) -> Iterator[Event]:
+        """A worker in the last table. Its error file's path says which run and generation it is."""
+        run_id, generation, _ = run_in_path(entry.error_file)
+        launch = self._last
+        if launch is None:
+            launch = self._last = self._new(("table",), is_logged=True)
+        launch.run_id = launch.run_id or run_id
+        if launch.generation is None:
+            launch.generation = generation
+        yield from launches.fail(launch, entry.failure, None)
+        if launch.failed_us is None:
+            launch.failed_us = entry.failure.at_us
+
+    def _go_on_listing(self, text: bytes) -> None:
+        self._list_lines += 1
+        if self._list is not None:
+            agent.note(text, self._list)
+        if not text.strip() or self._list_lines > _LIST_LINES:
+            self._list = None
+
+    def _cancelled(self, number: int, text: bytes, cancelled: re.Match[bytes]) -> Iterator[Event]:
+        """The scheduler's word on why it ends the job."""
+        time = split_time(cancelled[1] + b" ", self.clock)
+        if time is None:
+            return
+        why = cancelled[2]
+        outcome = Outcome.CANCELLED if why is None else _OUTCOMES.get(why, Outcome.FAILED)
+        message = text.decode("utf-8", "replace").strip()
+        stop = Stop(time.at_us, number, outcome=outcome, message=message)
+        current = self._current()
+        for launch in current:
+            launches.halt(launch, stop)
+        if not self._launches:
+            yield self._loose(
+                {
+                    "at_us": time.at_us,
+                    "event": EventKind.ATTEMPT_END,
+                    "outcome": outcome,
+                    "message": message,
+                    "attrs": json.dumps({"line": number}),
+                }
+            )
+
+    def _note_failure(self, number: int, text: bytes, component: str) -> None:
+        message = text.decode("utf-8", "replace").strip()
+        failure = Failure(number, message=message, component=component)
+        for launch in self._current():
+            launches.hear_exception(launch, failure)
+
+    def _error_file(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
+        """A worker's or the agent's error file: one object, or several if files were joined."""
+        text = line.decode("utf-8", "replace")
+        told = [error for _, found in records.objects_in(text) if (error := error_in(found))]
+        if not told:
+            yield Rejected(number, Reason.NOT_JSON, "a cut error file", text)
+        for error in told:
+            if error.at_us is None:
+                self.has_lost = True
+                detail = "an error that does not say when it happened"
+                yield Rejected(number, Reason.MISSING_FIELD, detail, text)
+                continue
+            place = self.run.at_place(None)
+            failure = Failure(
+                number, error.at_us, code=error.code, local_rank=place.local_rank,
+                message=error.message,
+            )  # fmt: skip
+            signal = signal_in(error.message.partition("\n")[0])
+            yield self._loose(launches.loose_failure(failure, place.generation, signal))
+
+    def _loose(self, event: Event) -> Event:
+        """An event of the run that no launch in this file is known to have told."""
+        run = self.run
+        event.update(launches.of_run(run, run.run_id, run.scheduler_job, run.restart))
+        return event
+
+    def _nobodys(self) -> Iterator[Event]:
+        """Tracebacks in a file in which no agent spoke: a worker's own."""
+        place = self.run.at_place(None)
+        for failure in self._early:
+            self.has_lost = self.has_lost or failure.at_us is None
+            if failure.at_us is not None:
+                if failure.local_rank is None:
+                    failure.local_rank = place.local_rank
+                yield self._loose(launches.loose_failure(failure, place.generation, None))

@@ -1,0 +1,284 @@
+"""Which run a file of torchrun belongs to: from what it says, from where it stands, and from what
+stands beside it.
+
+Looks at the first bytes of a few recognised neighbours, never at a whole file, and makes no events.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import islice
+from pathlib import Path
+
+from ingest.collectors.base import Dump
+from ingest.collectors.torchelastic_signs import recognises
+
+_HEAD_BYTES = 32 * 1024
+_MOST_ENTRIES = 300  # of a folder, by name
+_MOST_HEADS = 40
+_LEVELS = 3
+_LONGEST_ID = 256
+
+# `mkdtemp` puts eight characters behind the run's id
+_LOG_FOLDER = re.compile(r"(?P<run>.+)_[a-z0-9_]{8}")
+_OF_ATTEMPT = re.compile(r"attempt_(\d{1,9})")
+# folders that are a part of a run and name none
+_PART = re.compile(
+    r"(?i)(?:elastic|torch|dcp|agent|trainer|worker|rank|node|slurm|std(?:out|err)|out|err|"
+    r"events?|logs?|logg(?:ers?|ing)|output|files?|records?|attempt|r|\d|[_.-])+"
+)
+_RUN_IDS = (
+    re.compile(rb"^[^\n]{0,200}?\brun_id {1,40}: (\S{1,256})", re.MULTILINE),
+    re.compile(rb"--rdzv[-_]id[= ](\S{1,256})"),
+    re.compile(rb"\"name\": ?\"torchelastic\.[^\n]{0,400}?\"run_id\": ?\"([^\"\n]{1,256})\""),
+)
+_SCHEDULER_JOB = re.compile(
+    rb"(?:\bSLURM_JOB_?ID\b[\"']?\s?[=:]\s?[\"']?"
+    rb"|^\W{0,8}(?i:slurm)[ _-]?(?i:job)(?:[ _-]?(?i:id))?\W{1,4}"
+    rb"|^\W{0,8}(?:\S{1,80}: )?\W{0,8}(?i:job) (?=\d{1,18} .{0,200}\brestart=\d)"
+    rb"|\*\*\* (?:JOB|STEP) )(\d{1,18})\b"
+)
+_RESTART = re.compile(
+    rb"(?:\bSLURM_RESTART_COUNT\b[\"']?\s?[=:]\s?[\"']?"
+    rb"|^\W{0,8}(?:\S{1,80}: )?\W{0,8}(?i:job) \d{1,18}\b.{0,200}\brestart=)(\d{1,6})\b"
+)
+_TIMED_RECORD = re.compile(
+    rb"^[^\n]{0,200}?\"[@\w]{1,20}\": ?\"?[12]\d{3}[^\n]{0,200}?"
+    rb"\"name\": ?\"torchelastic\.worker\.status\.",
+    re.MULTILINE,
+)
+_TIMED_LOG = re.compile(
+    rb"^[^\n]{0,200}?(?:[IWEFC]\d{4} |\[\d{4}-\d\d-\d\d )[^\n]{0,60}torch[/.]distributed[/.]",
+    re.MULTILINE,
+)
+# what torchrun calls a run that was given no id
+_NO_ID = frozenset({"", "none", "None", "null"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the place of a file and its neighbours say about its run."""
+
+    run_id: str | None = None
+    scheduler_job: str | None = None
+    folder: str | None = None
+    generation: int | None = None
+    local_rank: int | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """The run that the lines of a file are told of, as far as they said it."""
+
+    place: Callable[[str | None], Place]
+    cluster: str | None
+    run_id: str | None = None
+    scheduler_job: str | None = None
+    restart: int | None = None
+    _is_used: bool = False
+    _places: dict[str | None, Place] = field(default_factory=dict)
+
+    def hear(self, text: bytes) -> None:
+        """Take in what a line says about the scheduler's job, if it does."""
+        job, restart = scheduler_job_in(text), _RESTART.search(text)
+        if job is not None:
+            if self._is_used or (self.scheduler_job is not None and job != self.scheduler_job):
+                self.restart, self._is_used = None, False  # of the job's next try nothing is known
+            self.scheduler_job = job
+        if restart is not None:
+            self.restart = int(restart[1])
+
+    def use(self) -> None:
+        """A launch has begun: a job that is told after it is another try."""
+        self._is_used = True
+
+    def at_place(self, run_id: str | None) -> Place:
+        """What stands around the file, asked once for each id."""
+        if run_id not in self._places:
+            self._places[run_id] = self.place(run_id)
+        return self._places[run_id]
+
+    def named(self, run_id: str | None, scheduler_job: str | None) -> tuple[str | None, str | None]:
+        """The job's id and the scheduler's id of it. None: nothing names the job."""
+        place = self.at_place(run_id)
+        scheduler_job = scheduler_job or place.scheduler_job
+        name = run_id or place.run_id
+        if name is None and scheduler_job is not None:
+            name = f"{self.cluster}:{scheduler_job}" if self.cluster else scheduler_job
+        return name or place.folder, scheduler_job
+
+    def is_named(self, run_id: str | None, scheduler_job: str | None) -> bool:
+        """Whether more than its folder names the job."""
+        place = self.at_place(run_id)
+        return any((run_id, scheduler_job, place.run_id, place.scheduler_job))
+
+
+def usable(run_id: str | None) -> str | None:
+    """An id that names a run, or None for what torchrun calls a run without one."""
+    return None if run_id is None or run_id in _NO_ID else run_id[:_LONGEST_ID]
+
+
+def scheduler_job_in(text: bytes) -> str | None:
+    """The id of the scheduler's job that a line of environment or of Slurm states."""
+    found = _SCHEDULER_JOB.search(text)
+    return found[1].decode() if found else None
+
+
+def run_in_path(path: str) -> tuple[str | None, int | None, int | None]:
+    """Run id, generation and local rank of `<run id>_<random>/attempt_<n>/<local rank>/...`."""
+    parts = path.replace("\\", "/").split("/")
+    for at in range(len(parts) - 1, 0, -1):
+        attempt = _OF_ATTEMPT.fullmatch(parts[at])
+        folder = _LOG_FOLDER.fullmatch(parts[at - 1]) if attempt else None
+        if attempt and folder:
+            below = parts[at + 1] if at + 1 < len(parts) else ""
+            local = int(below) if below.isdecimal() and len(below) < 7 else None
+            return usable(folder["run"]), int(attempt[1]), local
+    return None, None, None
+
+
+def run_of(dump: Dump, cluster: str | None) -> Run:
+    """The run of a dump. What stands around it is looked up when it is asked for."""
+    return Run(lambda run_id: place_of(dump, run_id), cluster)
+
+
+def timed_neighbour(dump: Dump, run_id: str | None) -> str | None:
+    """A file of the same run that tells times where this one's records tell none, of several the
+    one whose name is most like it.
+    """
+    if dump.path is None:
+        return None
+    path = Path(os.path.abspath(dump.path))
+    nearby = [
+        (file, head)
+        for folder in _own_folders(path)
+        for file in _files(_nearby(folder, path), path)
+        if (head := _head(file)) and (run_id is None or run_id in _runs_in(head))
+    ]
+    for pattern in (_TIMED_RECORD, _TIMED_LOG):
+        timed = [
+            os.path.relpath(file, path.parent) for file, head in nearby if pattern.search(head)
+        ]
+        if timed:
+            return max(timed, key=lambda name: SequenceMatcher(None, name, path.name).ratio())
+    return None
+
+
+def place_of(dump: Dump, run_id: str | None = None) -> Place:
+    """What stands around a dump says of the run: of the one that it names, else of the only one."""
+    if dump.path is None:
+        return Place()
+    path = Path(os.path.abspath(dump.path))
+    of_path, generation, local_rank = run_in_path(path.as_posix())
+    run_id = run_id or of_path
+    folders = _own_folders(path)
+    job: str | None = None
+    for folder in folders:
+        runs, jobs = _told_in(folder, path)
+        if run_id is None and len(runs) > 1:
+            break  # a folder of several runs: this file may be of any
+        run_id = run_id or next(iter(runs), None)
+        named = jobs.get(run_id, set()) if run_id is not None else set()
+        if len(named) == 1:
+            (job,) = named
+            break
+    folder_name = folders[-1].name[:_LONGEST_ID] or None
+    return Place(run_id, job, folder_name, generation, local_rank)
+
+
+def _own_folders(path: Path) -> list[Path]:
+    """The folders around a file up to the first that has a name of its own: the run's. What stands
+    higher is of other runs.
+    """
+    folders = list(path.parents)
+    for index, folder in enumerate(folders[:-1]):
+        if _OF_ATTEMPT.fullmatch(folder.name) and _LOG_FOLDER.fullmatch(folders[index + 1].name):
+            folders = folders[index + 2 :]  # torchrun's own folder of logs
+            break
+    named = next((i for i, folder in enumerate(folders) if not _PART.fullmatch(folder.name)), 0)
+    return folders[: min(named + 1, _LEVELS)]
+
+
+def _told_in(folder: Path, own: Path) -> tuple[set[str], dict[str, set[str]]]:
+    """The runs of which the files of a folder tell, and the scheduler's jobs of each."""
+    nearby = _nearby(folder, own)
+    runs = {run for entry in nearby if (run := _run_of_log_folder(entry)) is not None}
+    jobs: dict[str, set[str]] = {}
+    for file in _files(nearby, own):
+        head = _head(file)
+        if not recognises(file, head):
+            continue
+        told = set(_runs_in(head))
+        runs |= told
+        if len(told) == 1:
+            (name,) = told
+            jobs.setdefault(name, set()).update(_scheduler_jobs_in(head))
+    return runs, jobs
+
+
+def _nearby(folder: Path, own: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder, and in those below it that are a part of the same run."""
+    entries = _entries(folder)
+    parts = [
+        _entries(Path(entry.path))
+        for entry in entries
+        if entry.is_dir() and _PART.fullmatch(entry.name) and Path(entry.path) not in own.parents
+    ]
+    return [entry for some in (entries, *parts) for entry in some]
+
+
+def _files(nearby: list[os.DirEntry[str]], own: Path) -> Iterator[str]:
+    files = (entry.path for entry in nearby if entry.is_file() and entry.path != str(own))
+    return islice(files, _MOST_HEADS)
+
+
+def _runs_in(head: bytes) -> Iterator[str]:
+    for pattern in _RUN_IDS:
+        for found in pattern.finditer(head):
+            name = usable(found[1].decode("utf-8", "replace"))
+            if name is not None:
+                yield name
+
+
+def _scheduler_jobs_in(head: bytes) -> Iterator[str]:
+    for line in head.split(b"\n"):
+        job = scheduler_job_in(line)
+        if job is not None:
+            yield job
+
+
+def _run_of_log_folder(entry: os.DirEntry[str]) -> str | None:
+    """The run whose workers torchrun gave this folder, by its name and by what is in it."""
+    named = _LOG_FOLDER.fullmatch(entry.name) if entry.is_dir() else None
+    name = usable(named["run"]) if named else None
+    if name is None:
+        return None
+    below = _entries(Path(entry.path))
+    return name if any(_OF_ATTEMPT.fullmatch(folder.name) for folder in below) else None
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+    return found[:_MOST_ENTRIES]
+
+
+def _head(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            if file.read(2) != b"\x1f\x8b":
+                file.seek(0)
+                return file.read(_HEAD_BYTES)
+        with gzip.open(path) as unpacked:
+            return unpacked.read(_HEAD_BYTES)
+    except (OSError, EOFError, zlib.error):
+        return b""

@@ -1,0 +1,113 @@
+"""What torchrun's files look like: whether a file's first bytes are one of its kinds, and which of
+its lines have to be read.
+
+Reads no line and makes no events.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+# one of them stands on every line that tells something, unless it follows one that does
+_MARKS = [
+    "torch/distributed/",
+    "torch.distributed.",
+    "torchelastic",
+    "Traceback (most recent call last)",
+    "Exception ignored in",
+    "Root Cause (first observed failure)",
+    *(
+        f"{quote}func_name{quote}:{space}{quote}{name}{quote}"
+        for name in ("save", "load", "async_save")
+        for quote, space in (('"', " "), ('"', ""), ("'", " "))
+    ),
+    "py_callstack",
+    "checkpoint request",
+    "checkpoint save request",
+    "Checkpoint save failed",
+    " api: ",
+    "] run: ",
+    "restart=",
+    "SLURM",
+    "lurm",
+]
+_MODULE = rb"(?:run|launcher\.api|elastic\.[\w.]{1,80})"
+_SIGNS = (
+    # event records, as a handler wrote them or inside of a log line
+    (
+        b"torchelastic.worker.status.",
+        re.compile(rb"\"name\": ?\"torchelastic\.worker\.status\.[A-Z_]{1,40}\""),
+    ),
+    # the agent's log: glog since 2.3, brackets in 2.1 and 2.2, Python's own before
+    (
+        b"torch/distributed/",
+        re.compile(
+            rb"[IWEFC]\d{4} \d\d:\d\d:\d\d\.\d{3,9} \d{1,20} (?:\S{1,200}?/)?torch/distributed/"
+            rb"(?:run|launcher/api|elastic/[\w/]{1,80})\.py:\d+\]"
+        ),
+    ),
+    (b"torch.distributed.", re.compile(rb"\d\] torch\.distributed\." + _MODULE + rb": \[[A-Z]")),
+    (
+        b"torch.distributed.",
+        re.compile(
+            rb"^[^\n{\"]{0,80}(?:INFO|WARNING|ERROR|CRITICAL):torch\.distributed\."
+            + _MODULE
+            + rb":",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        b"elastic_operator",
+        re.compile(rb"^[^\n{\"]{0,80} api: Starting elastic_operator with", re.MULTILINE),
+    ),
+    (
+        b"ChildFailedError",
+        re.compile(
+            rb"^[^\n{\"]{0,80}torch\.distributed\.elastic\.multiprocessing\.errors"
+            rb"\.ChildFailedError:\s*$",
+            re.MULTILINE,
+        ),
+    ),
+    # records of the distributed checkpoint's logger
+    (
+        b"func_name",
+        re.compile(
+            rb"[\"']func_name[\"']: ?[\"'](?:save|load|async_save|local_step|global_step"
+            rb"|write_data|read_data|stage_state_dict|_stateful_to_state_dict)[\"'.]"
+        ),
+    ),
+)
+# a worker's error file is one object, on one line or on many
+_ERROR_FILE = re.compile(
+    rb"\s*\{\s*\"message\": ?(?:"
+    rb"\{\s*\"message\": ?\"[^\n]*?\"extraInfo\": ?\{"
+    rb"|\{\s*\"message\": ?\"[^\n]*\n\s*\"extraInfo\": ?\{"
+    rb"|\"[^\n]*\"timestamp\": ?\"?\d{10}\b[^{\n]{0,200}\}\s*\Z"
+    rb")"
+)
+_RANK_LOG = re.compile(r"attempt_\d{1,9}/\d{1,9}/stderr\.log")
+_TRACEBACK = b"Traceback (most recent call last)"
+
+
+def recognises(name: str, head: bytes) -> bool:
+    """Whether the first bytes of a file hold anything that torchrun or its workers' runtime writes.
+
+    A traceback alone is anyone's, but for the place where torchrun puts a worker's errors.
+    """
+    return (
+        any(mark in head and sign.search(head) is not None for mark, sign in _SIGNS)
+        or _ERROR_FILE.match(head) is not None
+        or (_TRACEBACK in head and _RANK_LOG.search(name) is not None)
+    )
+
+
+def marked(texts: list[bytes]) -> list[int]:
+    """The places of those lines that have to be read: most lines of a log are the trainer's own."""
+    try:
+        told = pl.Series(texts, dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.ComputeError:  # not all of it is UTF-8
+        told = pl.Series([text.decode("utf-8", "replace") for text in texts])
+    places: list[int] = told.str.contains_any(_MARKS).arg_true().to_list()
+    return places

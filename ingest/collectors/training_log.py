@@ -1,0 +1,140 @@
+"""Plain logs of trainers, read by named patterns: when a launch began, trained, saved, loaded,
+evaluated and failed, and how far it came. Says nothing that no line tells.
+
+The patterns are in `ingest/training_logs.toml`; the user's own are tried before them.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from zoneinfo import ZoneInfo
+
+from ingest.collectors import torchelastic_runs
+from ingest.collectors.base import Collector, Dump, Reading
+from ingest.collectors.lines import Clock, clock_of
+from ingest.collectors.training_log_identity import Place, place_of
+from ingest.collectors.training_log_patterns import Means, patterns
+from ingest.collectors.training_log_run import Run
+from ingest.collectors.training_log_shapes import Step
+from ingest.collectors.training_log_signs import Sign, Signs
+from ingest.collectors.training_log_traces import Trace
+from ingest.errors import UnreadableDump
+from ingest.events import Event, EventKind, Rejected, Says
+
+_LOG = logging.getLogger("ingest")
+
+_SOME_DAY = Clock(ZoneInfo("UTC"), 4_000_000_000_000_000)
+_UNTIMED_SIGNS = 2  # that make a log which tells no times
+# the agent of torchrun tells its own story; a page that shows a piece of a log is none
+_OTHERS = re.compile(
+    rb"torch[/.]distributed[/.](?:launcher[/.]api|elastic[/.]agent[/.])|^\s{0,3}```", re.MULTILINE
+)
+_RECORD = re.compile(
+    rb"^(?:\[\w{1,40}\]:\s?)?[\[{](?!.{0,2000}\"(?:msg|message)\": ?\")\s{0,40}[\"{\[]"
+)
+_EVENT = re.compile(rb"\"event(?:_type|_name)?\": ?\"")
+_TRAINERS_OWN = frozenset({EventKind.PHASE_START, EventKind.PHASE_END, EventKind.PROGRESS})
+_TRAINER = re.compile(
+    r"/(?:torch|deepspeed|megatron|transformers|accelerate|lightning|jax|flax|tensorflow)/"
+)
+
+
+def recognises(_name: str, head: bytes) -> bool:
+    """Whether some line means something that only a trainer tells. Records of other programs and
+    pages about logs are left alone.
+    """
+    if _OTHERS.search(head):
+        return False
+    lines = [
+        (number, line)
+        for number, line in enumerate(head.splitlines(), 1)
+        if not _RECORD.match(line) and not _EVENT.search(line)
+    ]
+    signs = Signs(patterns(()), _SOME_DAY)
+    untimed = {_weight(sign) for sign in signs.read(lines)}
+    return True in untimed or len(untimed - {False}) + signs.untimed_steps >= _UNTIMED_SIGNS
+
+
+def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
+    """The events of all launches. Raises UnreadableDump if nothing is told, or no time of it."""
+    signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
+    run = Run(_place(dump), reading.cluster)
+    is_told = False
+    for event in _events(signs, run, dump):
+        is_told = True
+        yield event
+    if run.is_year_guessed:
+        _LOG.warning(
+            "%s: its times tell no year; the year of the file's last change was taken", dump.name
+        )
+    if not is_told:
+        raise UnreadableDump(_nothing(dump.name, has_signs=signs.has_signs))
+
+
+def _place(dump: Dump) -> Place:
+    """Beside torchrun's own files a trainer's log is of torchrun's run."""
+    place, around = place_of(dump), torchelastic_runs.place_of(dump)
+    if around.run_id is None:
+        return place
+    return Place(around.run_id, around.scheduler_job or place.scheduler_job, is_of_launcher=True)
+
+
+def trainer_events(dump: Dump, reading: Reading) -> Iterator[Event]:
+    """What the trainer tells in a log that also tells who launched it: phases, steps and what was
+    restored, of no job and no launch. The launcher's collector knows those, and its ends.
+    """
+    signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
+    for event in _events(signs, Run(place_of(dump), reading.cluster), dump):
+        if event["event"] in _TRAINERS_OWN or "resumed_from_step" in event:
+            event.pop("job_id", None)
+            event.pop("run_key", None)
+            event.pop("scheduler_job", None)
+            event.pop("run_restart", None)
+            yield event
+
+
+def _events(signs: Signs, run: Run, dump: Dump) -> Iterator[Event]:
+    for sign in signs.read(dump.lines()):
+        if isinstance(sign, Step):
+            yield from run.step(sign)
+        elif isinstance(sign, Sign):
+            yield from run.hear(sign, signs.first_us)
+        else:
+            yield from run.trace(sign)
+    yield from run.close(signs.last_us())
+
+
+def _weight(sign: Sign | Step | Trace) -> str | bool:
+    """True: no doubt. A name: some such names together. False: any program may tell that."""
+    if isinstance(sign, Step):
+        return True
+    if isinstance(sign, Trace):
+        return sign.at_us is not None and _TRAINER.search(sign.message) is not None
+    if sign.means in (Means.FACT, Means.FAILURE, Means.END):
+        return False
+    return sign.at_us is not None or sign.pattern.name
+
+
+def _nothing(name: str, *, has_signs: bool) -> str:
+    if has_signs:
+        return (
+            f"{name} tells no time on the lines that say what the trainer did, so nothing can be "
+            "counted. Let the logger print times (Hugging Face: --log_level info and a "
+            "logging.Formatter with %(asctime)s), or put them before each line: "
+            "python train.py 2>&1 | ts '%Y-%m-%dT%H:%M:%.S%z'"
+        )
+    return (
+        f"{name} holds no line that a pattern of ingest/training_logs.toml fits. Is it a trainer's "
+        "log? Then describe its lines in [[training_log]] tables of ett.toml."
+    )
+
+
+TRAINING_LOG = Collector(
+    name="training-log",
+    says=Says(training=True, saves=True, resumes=True),
+    recognises=recognises,
+    read=read,
+    is_named_by_path=True,
+)

@@ -1,0 +1,56 @@
+"""Which job a trainer's log belongs to, from the place of its file. Reads no file."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ingest.collectors.base import Dump
+
+_SUFFIX = re.compile(
+    r"(?i)(?:\.(?:txt|log|out|err|stdout|stderr|gz|zst|\d{1,3})|[.-]\d{8}(?:[-T]?\d{4,6})?)$"
+)
+_NO_NAME = re.compile(
+    r"(?i)(?:(?:torchrun|srun|mpirun|node|host|rank|worker|trainer|train(?:ing)?|main|run|job|nohup|"
+    r"std|out(?:put)?s?|err(?:or)?s?|logs?|console|debug|info|attempt|local|global|stdout|stderr|"
+    r"default|none|tmp|dumps?|files?|text)[_.-]?|[\d_.-]+)+"
+)
+_OF_SLURM = re.compile(r"slurm-(\d{1,18})")  # where sbatch puts the output if it is told nothing
+_LEVELS = 5  # of folders that may name a run
+_LONGEST_ID = 256
+
+
+class Place(NamedTuple):
+    """What the path says: a name, and the job of Slurm if it is the name that sbatch gives.
+
+    A launcher's own name for the run is stronger than the log's: its other files say it too.
+    """
+
+    name: str
+    scheduler_job: str | None
+    is_of_launcher: bool = False
+
+
+def place_of(dump: Dump) -> Place:
+    """The file's stem, or the nearest folder with a name where the stem is one that every run has.
+    A rotated piece belongs to the same job as its log.
+    """
+    if dump.name == "-":
+        return Place("stdin", None)
+    parts = [part for part in re.split(r"[/\\]", str(dump.path or dump.name)) if part]
+    stem = _stem(parts[-1])
+    of_slurm = _OF_SLURM.fullmatch(stem)
+    if of_slurm:
+        return Place(stem, of_slurm[1])
+    for name in [stem, *reversed(parts[-1 - _LEVELS : -1])]:
+        if name and not _NO_NAME.fullmatch(name):
+            return Place(name[:_LONGEST_ID], None)
+    return Place(stem[:_LONGEST_ID], None)
+
+
+def _stem(name: str) -> str:
+    while cut := _SUFFIX.search(name):
+        if not cut.start():
+            break
+        name = name[: cut.start()]
+    return name

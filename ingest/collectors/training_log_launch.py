@@ -1,0 +1,296 @@
+"""One launch of a trainer, as the lines of its log tell it, as events. Knows no job and no other
+launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ingest.collectors.lines import SECOND_US, Label
+from ingest.collectors.training_log_failures import Failures, last_word, says_more
+from ingest.collectors.training_log_patterns import Means
+from ingest.collectors.training_log_shapes import Step, length_us
+from ingest.collectors.training_log_signs import Sign
+from ingest.collectors.training_log_spans import Spans
+from ingest.collectors.training_log_traces import Trace
+from ingest.events import Event, EventKind, Outcome, Phase
+
+_MILLISECOND_US = 1_000
+# Hangs are gaps of more than a minute, and of ten times the median gap: what is left out of gaps
+# below three seconds leaves the median below six.
+_PROGRESS_EVERY_US = 3 * SECOND_US
+_LONGEST_NUMBER = 18  # digits
+_PROGRESS = EventKind.PROGRESS
+
+
+class Launch:
+    """How far a launch has come.
+
+    `begun_us` is when it began, None where the log does not tell. `seen_us` is the latest time
+    that was told of it. Steps are kept by rank: ranks tell theirs one after another.
+    """
+
+    def __init__(self, begun_us: int | None) -> None:
+        self.begun_us = begun_us
+        self.seen_us = begun_us or 0
+        self.steps: dict[Label, int] = {}
+        self.has_failed = False
+        self.is_trained = False
+        self.stepped_us = 0
+        self.training_us: int | None = None
+        self._ready_us = begun_us  # training begins no earlier
+        self._top = 0
+        self._told_us = 0  # of the last progress
+        self._untold: tuple[int, int, int | None] | None = None  # the progress since
+        self._restored: int | None = None
+        self._first_step: int | None = None
+        self._spans = Spans()
+        self._failures = Failures()
+        self._end: Sign | None = None
+        self._goal: Sign | None = None
+        self._hears: dict[Means, Callable[[Sign], list[Event]]] = {
+            Means.LAUNCH: self._launched,
+            Means.FRESH: self._fresh,
+            Means.LOADING: self._loading,
+            Means.LOADED: self._loaded,
+            Means.TRAINING: self._training,
+            Means.TRAINED: self._trained,
+            Means.SAVING: self._saving,
+            Means.SAVED: self._saved,
+            Means.PERSISTED: self._persisted,
+            Means.EVALUATING: self._evaluating,
+            Means.EVALUATED: self._evaluated,
+            Means.FAILURE: self._failed,
+            Means.END: self._ended,
+        }
+
+    def hear(self, sign: Sign) -> list[Event]:
+        """What a sign of this launch says has happened."""
+        if sign.at_us is not None:
+            self.seen_us = max(self.seen_us, sign.at_us)
+        return self._told(self._hears[sign.means](sign))
+
+    def step(self, step: Step) -> list[Event]:
+        """A step is done. Of the steps within three seconds the last is told when it matters."""
+        at_us, label, number, samples, *_ = step
+        if at_us > self.seen_us:
+            self.seen_us = at_us
+        self.stepped_us = at_us
+        self.steps[label] = number
+        goes_on = self.is_trained and number > self._top  # else a rank tells it late
+        if self.training_us is None or goes_on or self._restored is not None:
+            return [*self._told(self._trains(step)), *self._reached(at_us, number, samples)]
+        if self._spans.are_open:
+            over = self._told(self._spans.went_on(label, at_us))
+            return [*over, *self._reached(at_us, number, samples)]
+        return self._reached(at_us, number, samples)
+
+    def trace(self, trace: Trace) -> list[Event]:
+        """A rank raised."""
+        return self._told(self._failure(trace.at_us, trace.line_number, trace.message, trace.label))
+
+    def close(self, last_us: int | None) -> list[Event]:
+        """The launch is over, or its log ends; `last_us` is the last time that the log tells."""
+        events = self._spans.close()
+        if self._restored is not None and self.seen_us:
+            events += self._resumed(self._restored, self.training_us or self.seen_us)
+        self.seen_us = max(self.seen_us, self._spans.latest_us, last_us or 0)
+        if self.seen_us:
+            # a run that reached its goal is complete even if its processes were then killed
+            events.append(last_word(self._goal or self._end, self.seen_us))
+        return self._told(events)
+
+    def _launched(self, sign: Sign) -> list[Event]:
+        self._ready_us = sign.at_us or self._ready_us
+        return []
+
+    def _fresh(self, sign: Sign) -> list[Event]:
+        self._first_step, self._restored = 1, None
+        self._ready_us = sign.at_us or self._ready_us
+        return []
+
+    def _loading(self, sign: Sign) -> list[Event]:
+        self._restore(sign)
+        self._ready_us = sign.at_us or self._ready_us
+        if sign.at_us is None:
+            return []
+        return self._spans.begin(Phase.CHECKPOINT_LOAD, sign.label, sign.at_us, _number(sign))
+
+    def _loaded(self, sign: Sign) -> list[Event]:
+        self._restore(sign)
+        self._ready_us = sign.at_us or self._ready_us
+        return self._spans.end(
+            Phase.CHECKPOINT_LOAD, sign.label, sign.at_us, _number(sign), _length_us(sign)
+        )
+
+    def _training(self, sign: Sign) -> list[Event]:
+        first_step = _number(sign, "first_step")
+        if first_step is not None:
+            self._first_step = first_step
+            self._restored = first_step - 1 if first_step > 1 else None
+        if sign.at_us is None or (self.training_us is not None and not self.is_trained):
+            return []
+        begun_us = max(sign.at_us - (_length_us(sign) or 0), self._ready_us or 0)
+        self.training_us, self.is_trained = min(begun_us, sign.at_us), False
+        return [
+            *self._spans.went_on(sign.label, sign.at_us),
+            _phase(EventKind.PHASE_START, Phase.TRAINING, self.training_us),
+        ]
+
+    def _trained(self, sign: Sign) -> list[Event]:
+        if sign.pattern.outcome is not None:
+            self._goal = sign
+        at_us = sign.at_us or sign.before_us
+        if at_us is None or self.training_us is None or self.is_trained:
+            return []
+        self.is_trained = True
+        at_us = max(at_us, self.training_us)
+        return [
+            *self._spans.went_on(sign.label, at_us),
+            _phase(EventKind.PHASE_END, Phase.TRAINING, at_us),
+        ]
+
+    def _saving(self, sign: Sign) -> list[Event]:
+        at_us = self._time_of(sign)
+        if at_us is None:
+            return []
+        step = _number(sign)
+        return [
+            *self._spans.begin(Phase.CHECKPOINT_SAVE, sign.label, at_us, step),
+            *self._proven(at_us, step),
+        ]
+
+    def _saved(self, sign: Sign) -> list[Event]:
+        step = _number(sign)
+        return [
+            *self._spans.end(
+                Phase.CHECKPOINT_SAVE,
+                sign.label,
+                sign.at_us,
+                step,
+                _length_us(sign),
+                sign.pattern.mode,
+                ok=sign.pattern.ok,
+            ),
+            *(self._proven(sign.at_us, step) if sign.at_us is not None else ()),
+        ]
+
+    def _persisted(self, sign: Sign) -> list[Event]:
+        if sign.at_us is None:
+            return []
+        return self._spans.written(sign.label, sign.at_us, _number(sign), _length_us(sign))
+
+    def _evaluating(self, sign: Sign) -> list[Event]:
+        at_us = self._time_of(sign)
+        return [] if at_us is None else self._spans.begin(Phase.EVALUATION, sign.label, at_us, None)
+
+    def _evaluated(self, sign: Sign) -> list[Event]:
+        return self._spans.end(Phase.EVALUATION, sign.label, sign.at_us, None, _length_us(sign))
+
+    def _failed(self, sign: Sign) -> list[Event]:
+        at_us = sign.at_us or sign.before_us
+        return self._failure(at_us, sign.line_number, sign.text, sign.label)
+
+    def _ended(self, sign: Sign) -> list[Event]:
+        self.has_failed = self.has_failed or sign.pattern.outcome is not Outcome.COMPLETED
+        if says_more(sign, self._end):
+            self._end = sign
+        return []
+
+    def _restore(self, sign: Sign) -> None:
+        step = _number(sign)
+        if step is not None and not self.steps:
+            self._restored = step
+
+    def _resumed(self, step: int, at_us: int) -> list[Event]:
+        """The step that was restored, unless training began below it: then it was only a model."""
+        restored, self._restored = self._restored, None
+        if restored is None or restored > step:
+            return []
+        return [{"at_us": at_us, "event": EventKind.ALIVE, "resumed_from_step": restored}]
+
+    def _trains(self, step: Step) -> list[Event]:
+        events = self._spans.went_on(step.label, step.at_us)
+        if self.training_us is None or self.is_trained:
+            return [*events, *self._open_training(step)]
+        return [*events, *self._resumed(step.step, self.training_us)]
+
+    def _open_training(self, step: Step) -> list[Event]:
+        """A step line tells of the past: training began as many steps earlier as it has done, if
+        both are told, but not before anything that comes before training.
+        """
+        first = self._first_step if self._restored is None else self._restored + 1
+        done = step.step - first + 1 if first is not None and first <= step.step else 1
+        start_us = step.at_us - (step.each_us() or 0) * done
+        if self._ready_us is not None:
+            start_us = max(start_us, self._ready_us)
+        self.training_us, self.is_trained = min(start_us, step.at_us), False
+        self._goal = None
+        return [
+            _phase(EventKind.PHASE_START, Phase.TRAINING, self.training_us),
+            *self._resumed(step.step, self.training_us),
+        ]
+
+    def _proven(self, at_us: int, step: int | None) -> list[Event]:
+        """What is saved was reached."""
+        if self.training_us is None or step is None:
+            return []
+        return [*self._resumed(step, self.training_us), *self._reached(at_us, step, None)]
+
+    def _reached(self, at_us: int, step: int, samples: int | None) -> list[Event]:
+        if step <= self._top:
+            return []
+        self._top = step
+        if at_us - self._told_us < _PROGRESS_EVERY_US:
+            self._untold = (at_us, step, samples)
+            return []
+        self._told_us, self._untold = at_us, None
+        return [_progress(at_us, step, samples)]
+
+    def _told(self, events: list[Event]) -> list[Event]:
+        if self._untold is None or not events:
+            return events
+        untold, self._untold = self._untold, None
+        self._told_us = untold[0]
+        return [_progress(*untold), *events]
+
+    def _time_of(self, sign: Sign) -> int | None:
+        """A save or an evaluation whose line tells no time begins where its step was told, if
+        nothing was told since.
+        """
+        step = _number(sign)
+        if sign.at_us is not None or not self.stepped_us or self.stepped_us != self.seen_us:
+            return sign.at_us
+        after_us = max(self.stepped_us, self._spans.latest_us)
+        return after_us if step in (None, self._top) else None
+
+    def _failure(
+        self, at_us: int | None, line_number: int, message: str, label: Label
+    ) -> list[Event]:
+        failure = self._failures.told(at_us, line_number, message, label)
+        if failure is None:
+            return []
+        self.has_failed = True
+        self.seen_us = max(self.seen_us, failure["at_us"])
+        return [failure]
+
+
+def _progress(at_us: int, step: int, samples: int | None) -> Event:
+    if samples is None:
+        return {"at_us": at_us, "event": _PROGRESS, "step": step}
+    return {"at_us": at_us, "event": _PROGRESS, "step": step, "samples": samples}
+
+
+def _phase(kind: EventKind, phase: Phase, at_us: int) -> Event:
+    return {"at_us": at_us, "event": kind, "phase": phase}
+
+
+def _number(sign: Sign, group: str = "step") -> int | None:
+    told = sign.told.get(group, "")
+    return int(told) if told.isdecimal() and len(told) <= _LONGEST_NUMBER else None
+
+
+def _length_us(sign: Sign) -> int | None:
+    if "ms" in sign.told:
+        return length_us(sign.told["ms"], _MILLISECOND_US)
+    return length_us(sign.told.get("seconds"), SECOND_US)

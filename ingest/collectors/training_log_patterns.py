@@ -1,0 +1,187 @@
+"""The named patterns that give a trainer's line its meaning: those that come with the project
+(`ingest/training_logs.toml`) and those of the user (`[[training_log]]` tables in `ett.toml`).
+
+Knows no times, no labels and no events.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+
+from ingest.errors import UnusableArguments
+from ingest.events import Outcome
+
+_BUILT_IN = Path(__file__).parent.parent / "training_logs.toml"
+_KEYS = frozenset({"name", "means", "contains", "pattern", "mode", "ok", "outcome"})
+_GROUPS = frozenset(
+    [
+        "step",
+        "first_step",
+        "samples",
+        "seconds",
+        "ms",
+        "run",
+        "scheduler_job",
+        "restart",
+        "generation",
+        "world_size",
+        "gpu_type",
+        "exit_code",
+        "at",
+    ]
+)
+_MODES = ("sync", "async")
+_ANY_DIGITS = re.compile(rb"0-9|\{\d*,?\d*\}|\(\?P<\w+>")
+_DIGIT = re.compile(rb"\d")
+
+
+class Means(StrEnum):
+    """What a line says that a pattern fits."""
+
+    LAUNCH = "launch"  # a trainer begins
+    FACT = "fact"  # who or what the run is; a line may tell facts beside its meaning
+    FRESH = "fresh"  # it starts without a checkpoint
+    LOADING = "loading"
+    LOADED = "loaded"
+    TRAINING = "training"  # the train loop is entered
+    STEP = "step"  # a step is done; step 0 is none
+    TRAINED = "trained"  # the train loop is left
+    SAVING = "saving"  # training is blocked by a save, which begins or goes on
+    SAVED = "saved"  # training goes on
+    PERSISTED = "persisted"  # the background part of an async save is done
+    EVALUATING = "evaluating"
+    EVALUATED = "evaluated"
+    FAILURE = "failure"  # evidence of a failure
+    END = "end"  # the launch ends
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A line that holds one of `contains` and that `regex` finds something in has this meaning.
+
+    `mode` and `ok` are of a save, `outcome` is how the launch ended or will have ended.
+    """
+
+    name: str
+    means: Means
+    contains: tuple[bytes, ...]
+    regex: re.Pattern[bytes]
+    mode: str | None = None
+    ok: bool = True
+    outcome: Outcome | None = None
+
+
+class Patterns:
+    """Patterns in the order they are tried: of the meanings of a line the first counts, of facts
+    all do.
+
+    `marks` are the texts of which one stands on every line that matters. Lines that hold one of
+    `particular` may mean different things though only their numbers differ.
+    """
+
+    def __init__(self, chosen: tuple[Pattern, ...]) -> None:
+        self.marks = sorted({mark for pattern in chosen for mark in pattern.contains})
+        self.particular = tuple(
+            mark
+            for pattern in chosen
+            if _DIGIT.search(_ANY_DIGITS.sub(b"", pattern.regex.pattern))
+            for mark in pattern.contains
+        )
+        self._chosen = [(pattern, pattern.contains, pattern.regex.search) for pattern in chosen]
+
+    def found_in(self, text: bytes) -> list[tuple[Pattern, re.Match[bytes]]]:
+        """A line's meaning, if it has one, and then the facts that it tells."""
+        facts = []
+        meaning = None
+        for pattern, contains, search in self._chosen:
+            is_fact = pattern.means is Means.FACT
+            if (meaning is not None and not is_fact) or not any(mark in text for mark in contains):
+                continue
+            found = search(text)
+            if found is None:
+                continue
+            if is_fact:
+                facts.append((pattern, found))
+            else:
+                meaning = (pattern, found)
+        return facts if meaning is None else [meaning, *facts]
+
+
+@lru_cache(maxsize=8)
+def patterns(extra: tuple[Pattern, ...]) -> Patterns:
+    """The user's patterns before the project's own."""
+    return Patterns(extra + _built_in())
+
+
+def patterns_of(tables: Sequence[object], where: str) -> tuple[Pattern, ...]:
+    """Patterns as a TOML file tells them. Raises UnusableArguments that names the table and key."""
+    return tuple(_pattern(table, f"{where}: [[training_log]]") for table in tables)
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> tuple[Pattern, ...]:
+    told = tomllib.loads(_BUILT_IN.read_text(encoding="utf-8"))
+    return patterns_of(told["training_log"], _BUILT_IN.name)
+
+
+def _pattern(table: object, where: str) -> Pattern:
+    if not isinstance(table, Mapping):
+        raise UnusableArguments(f"{where} must be a table with name, means, contains and pattern.")
+    where = f"{where} {table.get('name', '')!r}"
+    unknown = sorted(table.keys() - _KEYS)
+    if unknown:
+        raise UnusableArguments(f"{where}: {unknown[0]!r} is no key. Known: {sorted(_KEYS)}.")
+    means = _one_of(where, table, "means", tuple(Means))
+    outcome = _one_of(where, table, "outcome", tuple(Outcome)) if "outcome" in table else None
+    if not isinstance(table.get("ok", True), bool):
+        raise UnusableArguments(f"{where}: ok must be true or false.")
+    return Pattern(
+        name=_text(where, table, "name"),
+        means=Means(means),
+        contains=_marks(where, table.get("contains")),
+        regex=_regex(where, _text(where, table, "pattern")),
+        mode=_one_of(where, table, "mode", _MODES) if "mode" in table else None,
+        ok=table.get("ok", True),
+        outcome=Outcome(outcome) if outcome else None,
+    )
+
+
+def _text(where: str, table: Mapping[str, object], key: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value:
+        raise UnusableArguments(f"{where}: {key} must be a text in quotes.")
+    return value
+
+
+def _one_of(where: str, table: Mapping[str, object], key: str, known: Sequence[str]) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or value not in known:
+        raise UnusableArguments(f"{where}: {key} must be one of {', '.join(known)}.")
+    return value
+
+
+def _marks(where: str, told: object) -> tuple[bytes, ...]:
+    if not isinstance(told, list) or not told or not all(isinstance(m, str) and m for m in told):
+        raise UnusableArguments(
+            f"{where}: contains must be a list of texts, one of which stands on every such line."
+        )
+    return tuple(mark.encode() for mark in told)
+
+
+def _regex(where: str, told: str) -> re.Pattern[bytes]:
+    try:
+        regex = re.compile(told.encode())
+    except (re.error, RecursionError, OverflowError) as why:
+        raise UnusableArguments(f"{where}: pattern is no regular expression: {why}.") from None
+    unknown = sorted(regex.groupindex.keys() - _GROUPS)
+    if unknown:
+        raise UnusableArguments(
+            f"{where}: (?P<{unknown[0]}>...) is not known. Known: {sorted(_GROUPS)}."
+        )
+    return regex

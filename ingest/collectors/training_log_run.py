@@ -1,0 +1,238 @@
+"""The launches that one log of a trainer tells of, one after another, and whose they are.
+
+Numbers no attempts. A launch is known by its own first lines, by a load after training, or by
+steps that are counted anew from further back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from ingest.collectors.lines import NOBODY, SECOND_US, Label
+from ingest.collectors.training_log_identity import Place
+from ingest.collectors.training_log_launch import Launch
+from ingest.collectors.training_log_patterns import Means
+from ingest.collectors.training_log_shapes import Step
+from ingest.collectors.training_log_signs import Sign
+from ingest.collectors.training_log_traces import Trace
+from ingest.events import Event, EventKind
+
+_BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
+_RANKS_APART_US = 60 * SECOND_US
+_LONGEST_STARTUP_US = 3_600 * SECOND_US
+_MOST_HELD = 1_000  # events
+_MOST_RANKS = 100_000
+_LONGEST_NUMBER = 18  # digits
+
+
+class Run:
+    """What a log tells of one job, or of one job after another. `is_year_guessed`: some of its
+    times tell no year.
+
+    The events of a launch are held until it trains: who it belongs to may be told after it began.
+    """
+
+    def __init__(self, place: Place, cluster: str | None) -> None:
+        self._place = place
+        self._cluster = cluster
+        self._launch: Launch | None = None
+        self._held: list[Event] | None = None
+        self._who: Event = {}
+        self._name: str | None = None  # of the job, as the log tells it
+        self._job_id: str | None = None  # of the launch before
+        self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
+        self._next_facts: dict[str, str] = {}
+        self._marks: set[tuple[str, Label | None]] = set()
+        self._steps_before: dict[Label, int] = {}
+        self._doubtful: Step | None = None
+        self.is_year_guessed = False
+
+    def hear(self, sign: Sign, first_us: int | None) -> Iterator[Event]:
+        """What a sign says has happened. `first_us` is the first time that the log tells."""
+        if sign.means is Means.FACT:
+            self._learn(sign.told)
+            return
+        self.is_year_guessed |= sign.is_year_guessed
+        launch = self._launch
+        if launch is None or self._begins(launch, sign):
+            yield from self._over()
+            begun_us = _begun_us(sign, first_us) if launch is None else sign.at_us
+            launch = self._open(begun_us)
+        elif launch.begun_us is None and self._marks:
+            launch.begun_us = sign.at_us  # the line that began it told no time
+        if sign.means is Means.LAUNCH and len(self._marks) < _MOST_RANKS:
+            self._marks |= {(sign.pattern.name, None), (sign.pattern.name, sign.label)}
+        yield from self._placed(launch.hear(sign))
+
+    def step(self, step: Step) -> Iterable[Event]:
+        """What a step says has happened; step 0 is told before any is done."""
+        number = step.step
+        if not number:
+            return ()
+        launch = self._launch or self._open(None)
+        last = launch.steps.get(step.label, 0)
+        if number < last:
+            return self._fall(step)
+        if number > last:
+            if len(launch.steps) > _MOST_RANKS:  # torn labels
+                launch.steps.clear()
+                self._steps_before.clear()
+            self._steps_before[step.label] = last
+            self._doubtful = None
+        if self._held is not None:
+            self.is_year_guessed |= step.is_year_guessed
+            self._held += launch.step(step)
+            return self._decide(launch)
+        events = launch.step(step)
+        for event in events:
+            event.update(self._who)
+        return events
+
+    def trace(self, trace: Trace) -> Iterator[Event]:
+        """What a traceback says has happened."""
+        launch = self._launch or self._open(None)
+        yield from self._placed(launch.trace(trace))
+
+    def close(self, last_us: int | None) -> Iterator[Event]:
+        """The log ends; `last_us` is the last time that it tells."""
+        if self._launch is None:
+            return
+        events = self._launch.close(last_us)
+        if self._held is not None:
+            yield from self._decide(self._launch)
+        yield from self._placed(events)
+
+    def _learn(self, told: dict[str, str]) -> None:
+        """What differs from what a launch has said of itself is said of the next."""
+        for fact, value in told.items():
+            if self._held is None or self._facts.setdefault(fact, value) == value:
+                self._facts[fact] = value
+            else:
+                self._next_facts[fact] = value
+
+    def _open(self, begun_us: int | None) -> Launch:
+        self._launch, self._held = Launch(begun_us), []
+        self._marks, self._doubtful = set(), None
+        self._steps_before.clear()
+        return self._launch
+
+    def _over(self) -> Iterator[Event]:
+        yield from self.close(None)
+
+    def _begins(self, launch: Launch, sign: Sign) -> bool:
+        """Whether a sign begins another launch than the one that is told of."""
+        if sign.means is Means.LAUNCH:
+            return self._launches_again(launch, sign)
+        if sign.means is Means.LOADED and "step" not in sign.told:
+            return False
+        is_beginning = sign.means in _BEGINNINGS and not launch.is_trained
+        return is_beginning and bool(launch.steps) and (sign.at_us or 0) >= launch.stepped_us
+
+    def _launches_again(self, launch: Launch, sign: Sign) -> bool:
+        """Ranks tell the same launch one after another, and what one of them buffers comes late."""
+        is_told = (sign.pattern.name, None) in self._marks
+        if sign.label != NOBODY and (sign.pattern.name, sign.label) in self._marks:
+            return True
+        begun_us = launch.begun_us
+        if launch.training_us is not None:
+            if sign.at_us is None or sign.at_us >= max(launch.stepped_us, launch.training_us):
+                return True
+            return begun_us is not None and sign.at_us < begun_us - _RANKS_APART_US
+        if launch.has_failed or sign.at_us is None or begun_us is None:
+            return launch.has_failed
+        return is_told and abs(sign.at_us - begun_us) > _RANKS_APART_US
+
+    def _fall(self, step: Step) -> Iterator[Event]:
+        """Steps fall back where a launch began that no line tells of. The second of them proves
+        that the first was no number torn out of its line, or of a rank that lags behind.
+        """
+        doubtful, self._doubtful = self._doubtful, step
+        is_far = step.step < self._steps_before.get(step.label, 0)
+        if doubtful is None or doubtful.label != step.label or not is_far:
+            return
+        if doubtful.step < step.step:
+            yield from self._over()
+            self._open(doubtful.at_us)
+            yield from self.step(doubtful)
+            yield from self.step(step)
+
+    def _placed(self, events: list[Event]) -> Iterator[Event]:
+        if self._held is None:
+            for event in events:
+                event.update(self._who)
+                yield event
+            return
+        self._held += events
+        if len(self._held) > _MOST_HELD and self._launch is not None:
+            yield from self._decide(self._launch)
+
+    def _decide(self, launch: Launch) -> Iterator[Event]:
+        """The launch belongs to whom it has named by now."""
+        held, self._held = self._held or [], None
+        facts, self._facts, self._next_facts = self._facts, self._next_facts, {}
+        self._who = self._identity(launch, facts)
+        if launch.begun_us is not None:
+            held.insert(0, {"at_us": launch.begun_us, "event": EventKind.ATTEMPT_START})
+        job = _job(facts, self.is_year_guessed)
+        at_us = min((event["at_us"] for event in held), default=launch.seen_us)
+        if job and at_us:
+            told: Event = {"at_us": at_us, "event": EventKind.JOB, "job_id": self._who["job_id"]}
+            yield {**told, **job}
+        yield from self._placed(held)
+
+    def _identity(self, launch: Launch, facts: dict[str, str]) -> Event:
+        """A name before a number, what the launch says before what the log said of the one before,
+        and both before the place of the file.
+        """
+        told = facts.get("scheduler_job")
+        scheduler_job = told or self._place.scheduler_job
+        numbered = scheduler_job
+        if scheduler_job is not None and self._cluster is not None:
+            numbered = f"{self._cluster}:{scheduler_job}"
+        if not self._place.is_of_launcher:
+            self._name = facts.get("run", self._name)
+        known = numbered if told else self._job_id or numbered
+        self._job_id = self._name or known or self._place.name
+        who: Event = {"job_id": self._job_id}
+        if scheduler_job is not None:
+            who["scheduler_job"] = scheduler_job
+        generation, restart = _number(facts, "generation"), _number(facts, "restart")
+        if generation is not None:
+            who["run_generation"] = generation
+        elif launch.begun_us is not None:
+            who["run_key"] = str(launch.begun_us)
+        if restart is not None:
+            who["run_restart"] = restart
+        return who
+
+
+def _begun_us(sign: Sign, first_us: int | None) -> int | None:
+    """When the first launch of a log began: with the log, unless that is a piece of one, which
+    begins anywhere.
+    """
+    if sign.means not in _BEGINNINGS:
+        return None
+    at_us = sign.at_us or sign.before_us or first_us
+    if first_us is None or at_us is None or at_us - first_us > _LONGEST_STARTUP_US:
+        return sign.at_us
+    return min(first_us, at_us)
+
+
+def _job(facts: dict[str, str], is_year_guessed: bool) -> Event:
+    job: Event = {}
+    if "gpu_type" in facts:
+        job["gpu_type"] = facts["gpu_type"]
+    attrs: dict[str, object] = {}
+    if (world_size := _number(facts, "world_size")) is not None:
+        attrs["world_size"] = world_size
+    if is_year_guessed:
+        attrs["year_is_guessed"] = True
+    if attrs:
+        job["attrs"] = json.dumps(attrs)
+    return job
+
+
+def _number(facts: dict[str, str], fact: str) -> int | None:
+    told = facts.get(fact, "")
+    return int(told) if told.isdecimal() and len(told) <= _LONGEST_NUMBER else None

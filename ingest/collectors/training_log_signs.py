@@ -1,0 +1,245 @@
+"""What the lines of a trainer's log say, line by line: steps, saves, loads, failures, each with its
+time and its rank. Knows no launch and makes no events.
+
+Most lines say nothing: polars finds those that may, a batch at a time, and lines that differ only
+in their digits are searched once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import polars as pl
+
+from ingest.collectors.base import Line
+from ingest.collectors.lines import (
+    SECOND_US,
+    Clock,
+    Label,
+    Said,
+    pieces,
+    said,
+    split_bar,
+    split_time,
+    without_colours,
+)
+from ingest.collectors.training_log_patterns import Means, Pattern, Patterns
+from ingest.collectors.training_log_shapes import Shapes, Step
+from ingest.collectors.training_log_traces import HEADER, Trace, Traces
+
+_LINES_AT_ONCE = 4_096
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+_LOOKED_BACK = 256  # lines
+_MILLISECOND_US = 1_000
+_LONGEST_LINE = 65_536  # bytes that are looked at: no trainer says more at once
+_LONGEST_TEXT = 2_000  # bytes
+_LONGEST_NUMBER = 18  # digits
+
+
+class Sign(NamedTuple):
+    """A line that a pattern finds something in, with the groups of the pattern.
+
+    `at_us` is None where the line tells no time; `before_us` is that of the nearest line before
+    it that tells one.
+    """
+
+    means: Means
+    line_number: int
+    at_us: int | None
+    before_us: int | None
+    label: Label
+    pattern: Pattern
+    told: dict[str, str]
+    text: str
+    is_year_guessed: bool
+
+
+class Signs:
+    """Reads a log once. `first_us` is the first time that its first lines tell; `has_signs`: some
+    line meant something; `untimed_steps` counts the steps that no time was told of.
+    """
+
+    def __init__(self, patterns: Patterns, clock: Clock) -> None:
+        self.first_us: int | None = None
+        self.has_signs = False
+        self.untimed_steps = 0
+        self._patterns = patterns
+        self._marks = [*(mark.decode() for mark in patterns.marks), HEADER.decode()]
+        self._clock = clock
+        self._shapes = Shapes(patterns)
+        self._traces = Traces()
+        self._batch: list[bytes] = []
+        self._first = 1  # number of the first line of the batch
+        self._before: list[bytes] = []
+        self._told_us: int | None = None  # the newest time that was told, up to this line
+        self._told_at = 0
+
+    def read(self, lines: Iterable[Line]) -> Iterator[Sign | Step | Trace]:
+        """All signs in the order of the lines, which are taken to be numbered without gaps."""
+        for batch in _batches(lines):
+            self._first += len(self._batch)
+            self._before, self._batch = self._batch[-_LOOKED_BACK:], batch
+            if self._first == 1:
+                self.first_us = self._first_time()
+            yield from self._signs()
+        yield from self._traces.close()
+
+    def last_us(self) -> int | None:
+        """The time of the last line that tells one, of the last that were read."""
+        return self._time_before(len(self._batch))
+
+    def _signs(self) -> list[Sign | Step | Trace]:
+        """Only marked lines matter, but while a traceback is open each line may be one of it."""
+        recall, batch, traces = self._shapes.recall, self._batch, self._traces
+        signs: list[Sign | Step | Trace] = []
+        passed = 0
+        for index in self._marked(batch):
+            if traces.are_open:
+                signs += self._rest_of_traces(passed, index)
+            step = None if traces.are_open else recall(batch[index])
+            if step is None:
+                signs += self._line(index)
+            elif not isinstance(step, str):
+                signs.append(step)
+            passed = index + 1
+        signs += self._rest_of_traces(passed, len(batch))
+        return signs
+
+    def _rest_of_traces(self, passed: int, index: int) -> Iterator[Sign | Step | Trace]:
+        while self._traces.are_open and passed < index:
+            yield from self._line(passed)
+            passed += 1
+
+    def _marked(self, texts: list[bytes]) -> list[int]:
+        """Which texts hold a mark."""
+        try:
+            told = pl.Series(texts, dtype=pl.Binary).cast(pl.String)
+        except pl.exceptions.ComputeError:  # some are no UTF-8
+            told = pl.Series([text.decode(errors="replace") for text in texts], dtype=pl.String)
+        marked: list[int] = told.str.contains_any(self._marks).arg_true().to_list()
+        return marked
+
+    def _line(self, index: int) -> Iterator[Sign | Step | Trace]:
+        number, line = self._first + index, self._batch[index]
+        if b"\r" not in line:
+            yield from self._piece(index, number, line)
+            return
+        told = pieces(line)
+        for at in range(len(told)) if self._traces.are_open else self._marked(told):
+            yield from self._piece(index, number, told[at])
+
+    def _piece(self, index: int, number: int, line: bytes) -> Iterator[Sign | Step | Trace]:
+        line = line[:_LONGEST_LINE]
+        done, rest = split_bar(line)
+        text = without_colours(rest)
+        found = self._patterns.found_in(text)
+        may_be_trace = self._traces.are_open or HEADER in text
+        if not found and not may_be_trace:
+            self._shapes.learn_nothing(line)
+            return
+        told = said(text, self._clock)
+        if told.at_us is not None:
+            self._told_us, self._told_at = told.at_us, number
+        if may_be_trace:
+            before_us = self._time_before(index) if told.at_us is None else told.at_us
+            traces = self._traces.hear(number, before_us, told.label, told.text)
+            if traces is not None:
+                yield from traces
+                return
+        self.has_signs |= bool(found)
+        for pattern, match in found:
+            if pattern.means is Means.STEP:
+                step = _step(told, match, done)
+                self.untimed_steps += step is None
+                if step is not None:
+                    if len(found) == 1 and rest is line and "step" in match.re.groupindex:
+                        self._shapes.learn(line, step, match, told.text)
+                    yield step
+            else:
+                yield self._sign(index, number, told, pattern, match)
+
+    def _sign(
+        self, index: int, number: int, told: Said, pattern: Pattern, match: re.Match[bytes]
+    ) -> Sign:
+        before_us = self._time_before(index) if told.at_us is None else None
+        groups = match.groupdict()
+        inside = split_time(groups["at"], self._clock) if groups.get("at") else None
+        return Sign(
+            pattern.means,
+            number,
+            inside.at_us if inside else told.at_us,
+            before_us,
+            told.label,
+            pattern,
+            {name: value.decode(errors="replace") for name, value in groups.items() if value},
+            told.text[:_LONGEST_TEXT].decode(errors="replace").strip(" -|>]"),
+            told.is_year_guessed,
+        )
+
+    def _first_time(self) -> int | None:
+        times = (_time_of(line, self._clock) for line in self._batch)
+        return next((at_us for at_us in times if at_us is not None), None)
+
+    def _time_before(self, index: int) -> int | None:
+        """The time of the nearest line that tells one. What was looked through is not again."""
+        near = self._batch[max(0, index - _LOOKED_BACK) : index]
+        near = self._before[len(near) :] + near
+        number = self._first + index
+        told_at, self._told_at = self._told_at, max(self._told_at, number - 1)
+        for line in reversed(near):
+            number -= 1
+            if number <= told_at:
+                break
+            at_us = _time_of(line, self._clock)
+            if at_us is not None:
+                self._told_us = at_us
+                break
+        return self._told_us
+
+
+def _batches(lines: Iterable[Line]) -> Iterator[list[bytes]]:
+    batch: list[bytes] = []
+    size = 0
+    for _, line in lines:
+        batch.append(line)
+        size += len(line)
+        if size >= _BYTES_AT_ONCE or len(batch) >= _LINES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _time_of(line: bytes, clock: Clock) -> int | None:
+    for piece in reversed(pieces(line)[-_LOOKED_BACK:]):
+        at_us = said(split_bar(piece)[1], clock).at_us
+        if at_us is not None:
+            return at_us
+    return None
+
+
+def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
+    """The step of a line that tells its time; without a number of its own it has the one of the
+    progress bar before it.
+    """
+    groups = match.groupdict()
+    step = _whole(groups["step"]) if groups.get("step") else done
+    if told.at_us is None or step is None:
+        return None
+    ms, seconds = groups.get("ms"), groups.get("seconds")
+    each = ms or seconds
+    return Step(
+        told.at_us,
+        told.label,
+        step,
+        _whole(groups.get("samples")),
+        each or None,
+        _MILLISECOND_US if ms else SECOND_US,
+        told.is_year_guessed,
+    )
+
+
+def _whole(digits: bytes | None) -> int | None:
+    return int(digits) if digits and digits.isdigit() and len(digits) <= _LONGEST_NUMBER else None

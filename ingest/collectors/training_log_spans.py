@@ -1,0 +1,180 @@
+"""The saves, loads and evaluations of one launch, from the lines that tell of their beginnings and
+ends. Knows no steps.
+
+No line tells the end of everything. Where the train loop went on, what it waited for was over: its
+end is then the last that was told of it, so that its seconds may be too few, never too many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ingest.collectors.lines import NOBODY, SECOND_US, Label
+from ingest.events import Event, EventKind, Phase
+
+_CLOCKS_TELL_US = SECOND_US  # many logs tell whole seconds
+_SAME_US = 10 * SECOND_US  # what is told of a save that is done still belongs to it
+_RANKS_APART_US = 60 * SECOND_US
+_MOST_WRITTEN = 64  # saves at a time
+_MOST_OPEN = 10_000  # ranks
+
+
+@dataclass(slots=True)
+class _Span:
+    start_us: int
+    told_us: int
+    step: int | None
+    mode: str | None = None
+    ok: bool = True
+    is_done: bool = False
+
+
+class Spans:
+    """What is open now, by phase and rank, and which async saves are still being written.
+    `latest_us` is the latest end; `are_open`: something has not ended.
+    """
+
+    def __init__(self) -> None:
+        self.latest_us = 0
+        self.are_open = False
+        self._open: dict[tuple[Phase, Label], _Span] = {}
+        self._being_written: dict[int | None, int] = {}  # step -> when training went on
+
+    def begin(self, phase: Phase, label: Label, at_us: int, step: int | None) -> list[Event]:
+        """It begins, or goes on."""
+        span = self._open.get((phase, label))
+        if span is not None and _is_same(span, at_us, step):
+            span.told_us = max(span.told_us, at_us)
+            span.step = span.step if step is None else step
+            span.is_done = span.is_done and step is None
+            return []
+        if len(self._open) >= _MOST_OPEN:
+            return []
+        events = self.went_on(label, at_us)
+        self._open[phase, label] = _Span(at_us, at_us, step)
+        self.are_open = True
+        return [*events, _event(EventKind.PHASE_START, phase, at_us, label, step)]
+
+    def end(
+        self,
+        phase: Phase,
+        label: Label,
+        at_us: int | None,
+        step: int | None,
+        length_us: int | None,
+        mode: str | None = None,
+        *,
+        ok: bool = True,
+    ) -> list[Event]:
+        """It is over. `at_us` is None where the line tells no time; `length_us` is how long it
+        took, if the line tells it.
+        """
+        events: list[Event] = []
+        span = self._open.get((phase, label))
+        if self._is_written(span, phase, step, mode) and at_us is not None and length_us is None:
+            return self.written(label, at_us, step, None)
+        if span is None or (step is not None and span.step not in (step, None)):
+            start_us = at_us if at_us is None or length_us is None else at_us - length_us
+            # the end alone says that a save is there, of other phases it says nothing
+            if start_us is None or (length_us is None and phase is not Phase.CHECKPOINT_SAVE):
+                return []
+            events = self.begin(phase, label, start_us, step)
+            span = self._open.get((phase, label))
+            if span is None:
+                return events
+        span.step = span.step if step is None else step
+        span.mode, span.ok, span.is_done = mode or span.mode, ok and span.ok, True
+        span.told_us = max(span.told_us, _end_us(span, at_us, length_us))
+        self.latest_us = max(self.latest_us, span.told_us)
+        return events
+
+    def written(
+        self, label: Label, at_us: int, step: int | None, length_us: int | None
+    ) -> list[Event]:
+        """The background part of an async save is over: from when training went on, unless it tells
+        that it took less.
+        """
+        save = self._open.get((Phase.CHECKPOINT_SAVE, label))
+        is_over = save is not None and save.is_done and save.step in (step, None)
+        events = [self._close((Phase.CHECKPOINT_SAVE, label))] if is_over else []
+        if step is None:
+            step = next(reversed(self._being_written), None)
+        start_us = self._being_written.pop(step, None)
+        if length_us is not None:
+            start_us = max(at_us - length_us, start_us or 0)
+        written = _event(
+            EventKind.PHASE_START,
+            Phase.CHECKPOINT_UPLOAD,
+            min(at_us if start_us is None else start_us, at_us),
+            label,
+            step,
+        )
+        return [*events, {**written, "end_us": at_us}]
+
+    def went_on(self, label: Label, at_us: int) -> list[Event]:
+        """A rank does something else: what it did before is over. Ranks tell their lines one after
+        another, so others may still tell.
+        """
+        if not self._open:
+            return []
+        over = [
+            key
+            for key, span in self._open.items()
+            if key[1] in (label, NOBODY) or at_us - span.told_us > _RANKS_APART_US
+        ]
+        return [self._close(key) for key in over]
+
+    def close(self) -> list[Event]:
+        """The launch is over: what was not done by then stays without an end."""
+        return [self._close(key) for key, span in list(self._open.items()) if span.is_done]
+
+    def _is_written(
+        self, span: _Span | None, phase: Phase, step: int | None, mode: str | None
+    ) -> bool:
+        """Whether a save that is told to be saved went on in the background before."""
+        if phase is not Phase.CHECKPOINT_SAVE or mode is not None:
+            return False
+        if span is None:
+            return step in self._being_written
+        return span.is_done and span.mode == "async" and step in (None, span.step)
+
+    def _close(self, key: tuple[Phase, Label]) -> Event:
+        span = self._open.pop(key)
+        self.are_open = bool(self._open)
+        phase, label = key
+        event = _event(EventKind.PHASE_END, phase, span.told_us, label, span.step)
+        if phase is Phase.CHECKPOINT_SAVE:
+            event["ok"] = span.ok
+            if span.mode:
+                event["mode"] = span.mode
+            if span.mode == "async":
+                self._being_written[span.step] = span.told_us
+                if len(self._being_written) > _MOST_WRITTEN:
+                    del self._being_written[next(iter(self._being_written))]
+        return event
+
+
+def _is_same(span: _Span, at_us: int, step: int | None) -> bool:
+    if step is None:
+        return not span.is_done or at_us - span.told_us <= _SAME_US
+    return span.step in (step, None)
+
+
+def _end_us(span: _Span, at_us: int | None, length_us: int | None) -> int:
+    """A length is told more exactly than the two times whose difference it is."""
+    if length_us is None:
+        return span.told_us if at_us is None else at_us
+    end_us = span.start_us + length_us
+    return end_us if at_us is None or abs(at_us - end_us) <= _CLOCKS_TELL_US else at_us
+
+
+def _event(kind: EventKind, phase: Phase, at_us: int, label: Label, step: int | None) -> Event:
+    event: Event = {"at_us": at_us, "event": kind, "phase": phase}
+    rank = label.local_rank if label.rank is None else label.rank
+    if rank is not None:
+        event["rank"] = rank
+    if label.host is not None:
+        event["host"] = label.host
+    if step is not None:
+        event["step"] = step
+    return event

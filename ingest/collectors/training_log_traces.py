@@ -1,0 +1,120 @@
+"""Python tracebacks in a log, line by line and rank by rank, as one message each: the exception
+first, then where it was raised. Judges no exception.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ingest.collectors.lines import Label
+
+HEADER = b"Traceback (most recent call last)"
+
+_MOST_LINES = 400  # of one traceback; what is more is left out of its middle
+_MOST_OPEN = 4_096  # ranks
+_MOST_FOREIGN = 50  # lines of other processes between the lines of one
+_LONGEST = 3_000  # lines of the log from beginning to end
+_LONGEST_MESSAGE = 65_536  # bytes
+_EXCEPTION = re.compile(
+    rb"(?!(?:INFO|WARNING|DEBUG|ERROR|CRITICAL|wandb)\b)[A-Za-z_][\w.]*(?:\[[^\]]{0,200}\])?(?::\s|:?$)"
+)
+_FRAME = re.compile(rb"\s*(?:\||\xe2[\x94\x95])")  # exception groups, and the boxes of rich
+
+
+class Trace(NamedTuple):
+    """`line_number` is that of the exception. `at_us` is of the line where the traceback begins, or
+    of the nearest before it that tells a time.
+    """
+
+    line_number: int
+    at_us: int | None
+    label: Label
+    message: str
+
+
+@dataclass(slots=True)
+class _Open:
+    begun: int
+    at_us: int | None
+    label: Label
+    indent: int
+    lines: list[bytes] = field(default_factory=list)
+    exceptions: int = 1  # that are still to come: unlabelled ranks may write into one another
+    foreign: int = 0
+
+    def trace(self, line_number: int, exception: bytes) -> Trace:
+        message = b"\n".join([exception, *self.lines])[:_LONGEST_MESSAGE]
+        return Trace(line_number, self.at_us, self.label, message.decode(errors="replace"))
+
+    def add(self, text: bytes) -> None:
+        self.lines.append(text)
+        if len(self.lines) > _MOST_LINES:
+            del self.lines[_MOST_LINES // 2]
+
+
+class Traces:
+    """Tracebacks that have begun and not ended, one a label. `are_open`: there are some."""
+
+    def __init__(self) -> None:
+        self.are_open = False
+        self._open: dict[Label, _Open] = {}
+
+    def hear(
+        self, line_number: int, at_us: int | None, label: Label, text: bytes
+    ) -> list[Trace] | None:
+        """The tracebacks that end with this line. None: it is no part of a traceback."""
+        if HEADER in text:
+            self._begin(line_number, at_us, label, text)
+            return []
+        trace = self._open.get(label)
+        if trace is None:
+            return self._late(line_number)
+        said = text.strip()
+        if not said:
+            return []
+        if _indent(text) > trace.indent or _FRAME.match(text):
+            trace.add(text.rstrip())
+            return []
+        if _EXCEPTION.match(said):
+            trace.exceptions -= 1
+            if not trace.exceptions:
+                del self._open[label]
+                self.are_open = bool(self._open)
+            return [trace.trace(line_number, said)]
+        trace.foreign += 1
+        if trace.foreign > _MOST_FOREIGN:
+            return self._give_up(label)
+        return self._late(line_number)
+
+    def close(self) -> list[Trace]:
+        """The tracebacks that the log breaks off in: their last line stands for the exception."""
+        return [trace for label in list(self._open) for trace in self._give_up(label)]
+
+    def _begin(self, line_number: int, at_us: int | None, label: Label, text: bytes) -> None:
+        known = self._open.get(label)
+        if known is not None:
+            known.exceptions += 1
+            known.add(text.strip())
+        elif len(self._open) < _MOST_OPEN:
+            before = text[: text.index(HEADER)]
+            indent = len(before) if not before.strip() else 0
+            self._open[label] = _Open(line_number, at_us, label, indent, [text.strip()])
+            self.are_open = True
+
+    def _late(self, line_number: int) -> list[Trace] | None:
+        oldest = next(iter(self._open.values()), None)
+        if oldest is None or line_number - oldest.begun < _LONGEST:
+            return None
+        return self._give_up(oldest.label)
+
+    def _give_up(self, label: Label) -> list[Trace]:
+        trace = self._open.pop(label)
+        self.are_open = bool(self._open)
+        last = trace.lines.pop().strip() if len(trace.lines) > 1 else b""
+        return [trace.trace(trace.begun, last)] if last else []
+
+
+def _indent(text: bytes) -> int:
+    return len(text) - len(text.lstrip())

@@ -1,0 +1,215 @@
+"""`ett-explain`: which cause a log would be given, by which rule, on which line, and what lost.
+
+Reads files, changes nothing. What several dumps together say of an attempt, the warehouse knows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zoneinfo import ZoneInfo
+
+from ingest import causes, causes_told, dumps
+from ingest.causes import MESSAGE_CHARACTERS, Finding
+from ingest.causes_own import read_rules
+from ingest.causes_rules import INFORMATIONAL_RANK, Kind, RuleBook, shipped_attributions
+from ingest.causes_told import Piece, Verdict
+from ingest.collectors.base import Dump, Reading
+from ingest.errors import IngestError, UnreadableDump
+from ingest.formats import recognise
+
+EXPLAINED, UNEXPLAINED, UNUSABLE = 0, 1, 2
+
+_TEXT_CONTROLS = b"\t\n\v\f\r\x1b\x00"
+_MOST_CONTROLS = 0.1  # of the bytes of a text
+_SHOWN_OF_UNKNOWN = 200
+_EXAMPLES = """\
+examples:
+  ett-explain slurm-771.out            the cause of a log, and what else it tells
+  ett-explain run7/                    of every file of a run, each for itself
+  ett-explain sacct.txt                of each attempt of a dump that ett-ingest reads
+  srun ... 2>&1 | ett-explain -        of standard input
+  ETT_CONFIG=new.toml ett-explain x    with the failure rules of another configuration
+
+Rules of your own stand in ett.toml as [[failure_rule]] tables and judge first: docs/failures.md.
+exit status: 0 a cause was found, 1 nothing tells of a failure, 2 nothing could be read
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        return _explain(chosen.paths)
+    except IngestError as error:
+        print(f"ett-explain: {error}", file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXPLAINED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ett-explain",
+        description="Say which cause a log would be given, by which rule, on which line, and why "
+        "what else it tells is not the cause.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "paths", nargs="+", metavar="FILE", help="a log or dump, a folder, a pattern, or -"
+    )
+    return parser
+
+
+def _explain(paths: Sequence[str]) -> int:
+    book = read_rules(Path(os.environ.get("ETT_CONFIG", "ett.toml")))
+    warehouse = Path(os.environ.get("ETT_WAREHOUSE", "warehouse"))
+    statuses = []
+    with TemporaryDirectory(prefix="ett-explain-") as spool:
+        files, unreadable = dumps.find(paths, Path(spool), warehouse)
+        for why in unreadable:
+            print(_shown(f"ett-explain: cannot read {why}"), file=sys.stderr)
+        for file in files:
+            try:
+                statuses.append(_explain_file(file, book))
+            except BrokenPipeError:
+                raise
+            except (OSError, UnreadableDump) as error:
+                print(_shown(f"ett-explain: cannot read {file.name}: {error}"), file=sys.stderr)
+    return min(statuses, default=UNUSABLE)
+
+
+def _explain_file(file: dumps.DumpFile, book: RuleBook) -> int:
+    head = dumps.head(file)
+    if not head:
+        raise UnreadableDump("it is empty")
+    format = recognise(file.name, head)
+    if format is None and _is_binary(head):
+        raise UnreadableDump("it is no text, and no dump that ett-ingest reads")
+    broken: list[dumps.Truncated] = []
+    dump = Dump(
+        file.name,
+        None if file.name == "-" else file.path,
+        lambda: dumps.lines(file, broken.append),
+    )
+    kind = "plain text"
+    verdicts: list[Verdict] = []
+    if format is not None:
+        kind = f"{format.name} dump"
+        try:
+            verdicts = causes_told.verdicts(dump, format, Reading(None, ZoneInfo("UTC")), book)
+            kind += "" if verdicts else " without failures; as text"
+        except UnreadableDump:  # ett-ingest could not load it: it is a text all the same
+            kind += " that cannot be loaded; as text"
+    if verdicts:
+        _say(f"{file.name}: {kind}, {_counted(len(verdicts), 'attempt')} interrupted")
+        status = _say_verdicts(verdicts, book)
+    else:
+        _say(f"{file.name}: {kind}")
+        status = _say_findings(causes.weighed(_texts(dump), book), book)
+    for one in {one.why: one for one in broken}.values():
+        _say(f"  read up to line {one.line_number}: {one.why}")
+    return status
+
+
+def _texts(dump: Dump) -> Iterator[causes.Line]:
+    for number, line in dump.lines():
+        yield number, line[:MESSAGE_CHARACTERS].decode("utf-8", "replace")
+
+
+def _say_findings(findings: list[Finding], book: RuleBook) -> int:
+    root = findings[0] if findings and findings[0].can_be_root else None
+    if root is None:
+        _say("  cause: unknown/unclassified, no line tells why this log ended")
+    else:
+        _say(
+            f"  cause: {_named(root.rule.category, book)}, by rule {root.rule.name}, {_where(root)}"
+        )
+        _say(f"    {root.evidence}")
+    for other in findings[root is not None :]:
+        _say(
+            f"  not:   {other.rule.category}, by rule {other.rule.name}, {_where(other)}: "
+            f"{_why_not(other, root)}"
+        )
+        _say(f"    {other.evidence}")
+    return UNEXPLAINED if root is None else EXPLAINED
+
+
+def _where(finding: Finding) -> str:
+    more = f" and {_counted(finding.lines - 1, 'more line')}" if finding.lines > 1 else ""
+    return f"line {finding.line_number}{more}"
+
+
+def _why_not(other: Finding, root: Finding | None) -> str:
+    if other.rule.rank == INFORMATIONAL_RANK:
+        return "informational, never a cause"
+    if other.went_on or root is None:
+        return "the run went on after it"
+    if other.rule.rank == root.rule.rank:
+        return f"as near to the root, but later than line {root.line_number}"
+    what = "a consequence" if other.rule.kind is Kind.CASCADE else "further from the root"
+    return f"{what} (rank {other.rule.rank}, the cause has {root.rule.rank})"
+
+
+def _say_verdicts(verdicts: list[Verdict], book: RuleBook) -> int:
+    for verdict in verdicts:
+        unsure = "" if verdict.is_numbered else " (this dump does not number its attempts)"
+        _say(f"  {verdict.attempt}{unsure}")
+        if not verdict.pieces:
+            told = verdict.told[:_SHOWN_OF_UNKNOWN]
+            _say(f"    cause: unknown/unclassified, no rule knows what is told: {told}")
+            continue
+        root, *others = verdict.pieces
+        _say(f"    cause: {_named(root.category, book)}, by {_by(root)}")
+        _say_evidence(root)
+        for other in others:
+            why = "later" if other.rank == root.rank else f"rank {other.rank} behind {root.rank}"
+            _say(f"    not:   {other.category}, by {_by(other)}: {why}")
+            _say_evidence(other)
+    return EXPLAINED if any(verdict.pieces for verdict in verdicts) else UNEXPLAINED
+
+
+def _say_evidence(piece: Piece) -> None:
+    if piece.evidence:
+        _say(f"      {piece.evidence}")
+
+
+def _by(piece: Piece) -> str:
+    where = "" if piece.line is None else f", line {piece.line}"
+    more = f" and {_counted(piece.events - 1, 'more event')}" if piece.events > 1 else ""
+    return f"{'' if piece.rule == causes_told.SAID else 'rule '}{piece.rule}{where}{more}"
+
+
+def _named(category: str, book: RuleBook) -> str:
+    attributions = shipped_attributions() | book.attributions
+    return f"{category} ({attributions.get(category, 'unknown')})"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _is_binary(head: bytes) -> bool:
+    controls = sum(byte < ord(" ") and byte not in _TEXT_CONTROLS for byte in head)
+    return controls > _MOST_CONTROLS * len(head)
+
+
+def _say(line: str) -> None:
+    print(_shown(line))
+
+
+def _shown(line: str) -> str:
+    """What a terminal must not obey stands as its escape."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""What the failure rules make of told failures and ends, kept beside what was told.
+
+Never touches what was told: under other rules everything is judged anew. Which event of an attempt
+is its cause is chosen in `queries/`.
+"""
+
+from __future__ import annotations
+
+import duckdb
+import polars as pl
+
+from ingest.causes import COLUMNS, classify_frame
+from ingest.causes_rules import RuleBook
+from ingest.templates import templates
+
+# A category that a source itself gives is trusted over the rules.
+_JUDGED = "event in ('failure', 'attempt_end') and category is null"
+_EVIDENCE = "message is not null or exit_code is not null or signal is not null"
+# Of all that a collector adds, only the line on which the evidence begins.
+_LINE = "json_object('line', told_events.attrs -> '$.line')"
+# More different messages than a reader will ever look through.
+_MOST_MESSAGES = 20_000
+
+
+def judge(connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int) -> None:
+    """Judge the events of this file and later ones, within the caller's transaction."""
+    asked = connection.sql(
+        f"select distinct message, exit_code, signal, {_LINE} as attrs from told_events "
+        f"where file_no >= {since_file_no} and {_JUDGED} and ({_EVIDENCE})"
+    ).pl()
+    if asked.height:
+        _write(connection, asked, book, since_file_no)
+    _note_unexplained(connection, book, since_file_no)
+
+
+def judge_all(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
+    """Judge everything that was ever told, because the rules changed."""
+    forgotten = ", ".join(f"{column} = null" for column in COLUMNS)
+    connection.execute(f"update told_events set {forgotten} where cause_rule is not null")
+    connection.execute("delete from unexplained_messages")
+    judge(connection, book, 0)
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection, asked: pl.DataFrame, book: RuleBook, since_file_no: int
+) -> None:
+    connection.register("judged", classify_frame(asked, book))
+    assigned = ", ".join(f"{column} = judged.{column}" for column in COLUMNS)
+    same = " and ".join(
+        f"told_events.{column} is not distinct from judged.{column}"
+        for column in ("message", "exit_code", "signal")
+    )
+    connection.execute(
+        f"update told_events set {assigned} from judged where file_no >= {since_file_no} "
+        f"and {_JUDGED} and {same} and judged.cause_rule is not null "
+        f"and {_LINE} is not distinct from judged.attrs"
+    )
+    connection.unregister("judged")
+
+
+def _note_unexplained(
+    connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int
+) -> None:
+    """Count the messages that no rule explains, and make their templates anew if there are new."""
+    unexplaining = ", ".join(f"'{rule}'" for rule in sorted(book.unexplaining)) or "null"
+    added = connection.execute(
+        "insert into unexplained_messages select message, count(*), min(at_us), max(at_us) "
+        f"from told_events where file_no >= {since_file_no} and {_JUDGED} and message is not null "
+        f"and row_key is null and (cause_rule is null or cause_rule in ({unexplaining})) "
+        "group by message"
+    ).fetchone()
+    if added == (0,):
+        return
+    messages = connection.sql(
+        "select message, cast(sum(told) as bigint) as count, min(first_us) as first_us, "
+        "max(last_us) as last_us from unexplained_messages group by message "
+        f"order by count desc, message limit {_MOST_MESSAGES}"
+    ).pl()
+    connection.execute("delete from unmatched_templates")
+    connection.register("found", templates(messages))
+    connection.execute(
+        "insert into unmatched_templates select template, count, example, first_us, last_us "
+        "from found"
+    )
+    connection.unregister("found")

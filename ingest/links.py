@@ -1,0 +1,93 @@
+"""Which jobs must be computed together: trainers, and the scheduler's jobs they may run under.
+
+Only gathers what may be one job. What is joined, and how, is decided in `queries/staging`.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+# A cluster that is not named may be any; whether the number then is ambiguous is for the models.
+_MEETINGS = """
+    select links.job_no as trainer_no, jobs.job_no as scheduled_no
+    from job_links as links
+    inner join scheduler_jobs as jobs
+        on links.scheduler_job = jobs.scheduler_job
+        and links.job_no <> jobs.job_no
+        and (links.cluster is null or jobs.cluster is null or links.cluster = jobs.cluster)
+"""
+_LEAVES_OPEN = (
+    "run_key is not null or run_generation is not null or scheduler_job is not null "
+    "or (attempt is null and event <> 'job')"
+)
+
+
+def note(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
+    """Note what the dumps from this number on say of launches and of a scheduler's jobs.
+
+    What is noted only grows: an event that is told anew names the same jobs.
+    """
+    chosen = [since_file_no]
+    for table, leaves_open in (
+        ("told_events", f"row_key is null and ({_LEAVES_OPEN})"),
+        ("plain_events", "attempt is null and event <> 'job'"),
+    ):
+        connection.execute(
+            f"insert into placed_jobs select distinct job_no from {table} "
+            f"where file_no >= ? and job_no is not null and {leaves_open} "
+            "and job_no not in (select job_no from placed_jobs)",
+            chosen,
+        )
+    connection.execute(
+        "insert into scheduler_jobs "
+        "select job_no, regexp_extract(job_key, '[^:]*$'), "
+        "nullif(regexp_extract(job_key, '^(.*):[^:]*$', 1), '') from job_keys where job_no in "
+        "(select job_no from told_events where file_no >= ? and row_key is not null) "
+        "and job_no not in (select job_no from scheduler_jobs)",
+        chosen,
+    )
+    connection.execute(
+        "insert into job_links select job_no, scheduler_job, cluster from told_events "
+        "where file_no >= ? and job_no is not null and scheduler_job is not null "
+        "except select job_no, scheduler_job, cluster from job_links",
+        chosen,
+    )
+
+
+def close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add to `touched_jobs` every job that may be one with a touched one.
+
+    `woven_jobs`: the touched jobs whose attempts the models put together, with the least job_no
+    of those that must be computed together.
+    """
+    connection.execute("create or replace temp table meetings (one bigint, other bigint)")
+    connection.execute(
+        f"insert into meetings with met as ({_MEETINGS}) select trainer_no, scheduled_no from met "
+        "union select scheduled_no, trainer_no from met"
+    )
+    while _changed(
+        connection,
+        "insert into touched_jobs select distinct other from meetings "
+        "where one in (select job_no from touched_jobs) "
+        "and other not in (select job_no from touched_jobs)",
+    ):
+        pass
+    connection.execute("create or replace temp table woven_jobs (job_no bigint, group_no bigint)")
+    connection.execute(
+        "insert into woven_jobs select job_no, job_no from touched_jobs "
+        "where job_no in (select job_no from placed_jobs union all select one from meetings)"
+    )
+    while _changed(
+        connection,
+        "update woven_jobs set group_no = near.group_no from ("
+        "select meetings.one as job_no, min(others.group_no) as group_no from meetings "
+        "inner join woven_jobs as others on meetings.other = others.job_no group by meetings.one"
+        ") as near where woven_jobs.job_no = near.job_no and near.group_no < woven_jobs.group_no",
+    ):
+        pass
+    connection.execute("drop table meetings")
+
+
+def _changed(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
+    row = connection.execute(statement).fetchone()
+    return row is not None and int(row[0]) > 0

@@ -1,0 +1,43 @@
+-- Launches that overlap in time within one allocation, or outside of all, are one told by several.
+-- grain: one row per job_no, launch
+with
+
+lined_up as (
+
+    select
+        holds.job_no,
+        holds.launch,
+        holds.joined_no,
+        holds.chain_no,
+        holds.try,
+        holds.first_us,
+        holds.last_us,
+        job_keys.job_key,
+        max(holds.last_us) over in_order as reach_us,
+        max(holds.first_us) over in_order as previous_first_us
+    from stg_holds as holds
+    inner join job_keys on holds.job_no = job_keys.job_no
+    where holds.is_told
+    window in_order as (
+        partition by holds.joined_no, holds.chain_no, holds.try
+        order by holds.first_us asc, holds.last_us asc, job_keys.job_key asc, holds.launch asc
+        rows between unbounded preceding and 1 preceding
+    )
+
+)
+
+select
+    job_no,
+    launch,
+    joined_no,
+    chain_no,
+    try,
+    first_us,
+    job_key,
+    concat(job_key, ' ', launch) as name,
+    sum(case when first_us < reach_us or first_us = previous_first_us then 0 else 1 end) over (
+        partition by joined_no, chain_no, try
+        order by first_us asc, last_us asc, job_key asc, launch asc
+        rows unbounded preceding
+    ) as island
+from lined_up

@@ -1,0 +1,29 @@
+-- What trainers say in jobs whose attempts are put together here, with what tells launches apart.
+-- grain: one row per row_no
+select
+    scoped.row_no,
+    scoped.job_no,
+    scoped.source_no,
+    scoped.at_us,
+    greatest(scoped.at_us, coalesce(scoped.end_us, scoped.at_us)) as last_us,
+    -- an attempt that the dump itself numbers is a launch of its own, whatever else it says
+    case
+        when scoped.attempt is not null then concat('attempt ', scoped.attempt)
+        when scoped.run_key is not null then concat('run ', sources.format, ' ', scoped.run_key)
+    end as launch,
+    scoped.attempt,
+    case when scoped.attempt is null then scoped.run_generation end as generation,
+    scoped.run_restart,
+    scoped.scheduler_job,
+    case when scoped.scheduler_job is not null then scoped.cluster end as cluster,
+    scoped.event = 'failure' as is_failure,
+    coalesce(scoped.phase = 'queue', false) as is_queue,
+    -- neither a word on the job nor its queueing makes an attempt
+    scoped.event <> 'job' and (scoped.phase is null or scoped.phase <> 'queue') as is_life
+from scoped_events as scoped
+inner join woven_jobs as woven on scoped.job_no = woven.job_no
+inner join sources on scoped.source_no = sources.source_no
+where
+    scoped.row_key is null
+    and scoped.event <> 'change'
+    and scoped.row_no not in (select superseded.row_no from stg_superseded as superseded)

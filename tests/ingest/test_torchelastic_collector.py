@@ -1,0 +1,569 @@
+"""The log of torchrun's agent: launches, generations and their ends, in every prefix it was written
+with, and whatever is mixed into it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ingest.collectors.torchelastic import TORCHELASTIC
+from ingest.errors import UnreadableDump
+from ingest.events import Event, Rejected, Says
+from tests.ingest.torchelastic_dumps import (
+    BEGUN,
+    begins,
+    events_of,
+    fails,
+    finishes,
+    glog,
+    lives,
+    raised,
+    since_begun,
+    starts,
+    table,
+    told_of,
+    written,
+)
+
+SERVER = "elastic/agent/server/api"
+DIED = glog(60, SERVER, "Received 15 death signal, shutting down workers", level="W")
+PREEMPTED = (
+    "slurmstepd-node1: error: *** JOB 1153 ON node1 CANCELLED AT 2026-11-20T05:42:37 "
+    "DUE TO PREEMPTION ***"
+)
+CANCELLED = PREEMPTED.replace(" DUE TO PREEMPTION", "")
+
+
+def test_a_restart_ends_a_generation_and_begins_the_next(tmp_path: Path) -> None:
+    log = [*begins(0), *starts(2), *fails(50, -9, left=3), *starts(52, restart=1), *finishes(90)]
+    told = events_of(written(tmp_path, *log))
+
+    assert [
+        (0.0, "attempt_start", 0, None),
+        (50.001, "attempt_end", 0, "failed"),
+        (51.0, "attempt_start", 1, None),
+        (92.0, "attempt_end", 1, "completed"),
+    ] == lives(told)
+    assert {("run-a", f"8489@{BEGUN}000000")} == {(e["job_id"], e["run_key"]) for e in told}
+    assert Says(training=False, saves=True, resumes=True) == TORCHELASTIC.says
+
+
+def test_phases_go_from_the_launcher_to_the_trainer_that_is_not_seen_to_begin_training(
+    tmp_path: Path,
+) -> None:
+    log = [*begins(0), *starts(2), *fails(50, -9, left=3), *starts(52, restart=1), *finishes(90)]
+
+    assert [
+        ("launcher_init", 0.0, 2.0, None),
+        ("trainer_init", 2.0, None, 0),
+        ("launcher_init", 51.0, 52.0, None),
+        ("trainer_init", 52.0, None, 0),
+        ("shutdown", 90.0, 92.0, None),
+    ] == phases(events_of(written(tmp_path, *log)))
+
+
+def test_the_signal_is_the_root_and_its_victim_is_told_beside_it(tmp_path: Path) -> None:
+    log = [
+        *begins(0),
+        *starts(2),
+        *raised("RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:59532"),
+        *fails(50, -9, local_rank=1, left=3),
+    ]
+    told = events_of(written(tmp_path, *log))
+    end = ends(told)[0]
+
+    assert (9, "Signal 9 (SIGKILL) received by PID 9001") == (end["signal"], end["message"])
+    assert [(0, None), (1, 9)] == [(e["rank"], e.get("signal")) for e in failures(told)]
+
+
+@pytest.mark.parametrize(
+    ("deaths", "root"),
+    [
+        (["own", "peer", -15], "ValueError: own"),
+        (["peer", "own"], "ValueError: own"),
+        (["peer", -15], "RuntimeError: NCCL"),
+        (["own", -11], "Signal 11 (SIGSEGV)"),
+        (["peer", -6], "Signal 6 (SIGABRT)"),
+        ([-6, -9], "Signal 9 (SIGKILL)"),
+        ([-15, 1], "failed (exitcode: 1)"),
+        ([-15], "Signal 15 (SIGTERM)"),
+    ],
+)
+def test_who_fell_first_goes_before_who_fell_with_it(
+    tmp_path: Path, deaths: list[str | int], root: str
+) -> None:
+    raises = {"own": "ValueError: own", "peer": "RuntimeError: NCCL error, remote process exited"}
+    entries = [
+        (
+            rank,
+            death if isinstance(death, int) else 1,
+            "2026-11-20_05:42:20",
+            f"Traceback (most recent call last):\n    File x\n  {raises[death]}"
+            if isinstance(death, str)
+            else f"Signal {-death} received by PID 9000",
+        )
+        for rank, death in enumerate(deaths)
+    ]
+    log = [*begins(0), *starts(2), *fails(50, entries[0][1]), *table(*entries)]
+    dump = written(tmp_path, *"\n".join(log).split("\n"))
+    end = ends(events_of(dump))[0]
+
+    assert root == end["message"][: len(root)]
+
+
+def test_without_the_scheduler_a_stopped_launch_has_failed_by_its_signal(tmp_path: Path) -> None:
+    closing = glog(60.1, "elastic/multiprocessing/api", "Sending process 1 closing signal SIGTERM")
+    told = events_of(written(tmp_path, *begins(0), *starts(2), DIED, closing))
+    end = ends(told)[0]
+
+    assert [(0.0, "attempt_start", 0, None), (60.1, "attempt_end", 0, "failed")] == lives(told)
+    assert 15 == end["signal"]
+    assert ("shutdown", 60.0, 60.1, None) == phases(told)[-1]
+    assert not failures(told)
+
+
+def test_an_interrupt_is_a_person_who_cancels(tmp_path: Path) -> None:
+    interrupted = DIED.replace("Received 15", "Received Signals.SIGINT")
+    end = ends(events_of(written(tmp_path, *begins(0), *starts(2), interrupted)))[0]
+
+    assert ("cancelled", 2) == (end["outcome"], end["signal"])
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        (PREEMPTED, "preempted"),
+        (PREEMPTED.replace("JOB 1153", "STEP 1153.0"), "preempted"),
+        (PREEMPTED.replace("PREEMPTION", "TIME LIMIT"), "timeout"),
+        (PREEMPTED.replace("PREEMPTION", "NODE FAILURE"), "failed"),
+        (CANCELLED, "cancelled"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_schedulers_word_in_the_log_says_why_a_launch_was_stopped(
+    tmp_path: Path, line: str, outcome: str, is_first: bool
+) -> None:
+    last = [line, DIED] if is_first else [DIED, line]
+    told = events_of(written(tmp_path, *begins(0), *starts(2), *last))
+    end = ends(told)[0]
+
+    assert [(outcome, 15, line)] == [(end["outcome"], end["signal"], end["message"])]
+    assert {"1153"} == {event["scheduler_job"] for event in told if event is end}
+
+
+def test_what_is_cancelled_is_what_runs_not_what_was_killed_before(tmp_path: Path) -> None:
+    killed = [*begins(0), *starts(2)]
+    again = [*begins(30, pid=77), *starts(32, pid=77)]
+    told = events_of(written(tmp_path, *killed, *again, CANCELLED))
+
+    assert [(2.0, "alive", 0, None), (60.0, "attempt_end", 0, "cancelled")] == [
+        life for life in lives(told) if life[1] != "attempt_start"
+    ]
+
+
+def test_a_log_whose_beginning_is_lost_still_numbers_its_generations(tmp_path: Path) -> None:
+    told = events_of(written(tmp_path, *fails(50, 1, left=2), *starts(52, restart=2)))
+
+    assert [
+        (50.001, "attempt_end", 1, "failed"),
+        (51.0, "attempt_start", 2, None),
+        (52.0, "alive", 2, None),
+    ] == lives(told)
+    assert not [event for event in told if "run_key" in event]
+
+
+def test_a_log_of_warnings_tells_each_failure_by_its_time(tmp_path: Path) -> None:
+    first = raised("ValueError: bad sample", "[default1]:[rank1]: ")
+    log = [*first, *fails(10, 1, local_rank=1), *raised("KeyError: 'x'"), *fails(40, 1)]
+    told = events_of(written(tmp_path, *log))
+
+    assert [(10.0, "attempt_end", None, "failed"), (40.0, "attempt_end", None, "failed")] == lives(
+        told
+    )
+    assert ["ValueError: bad sample", "KeyError: 'x'"] == [first_line(end) for end in ends(told)]
+    assert [(1, 10.0), (0, 40.0)] == [
+        (event["rank"], since_begun(event["at_us"])) for event in failures(told)
+    ]
+
+
+def test_that_an_agent_began_and_no_more_makes_no_attempt(tmp_path: Path) -> None:
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    (job,) = events_of(written(tmp_path, "SLURM_JOB_ID=1153", warning))
+
+    assert ("job", "1153", 0.0) == (job["event"], job["job_id"], since_begun(job["at_us"]))
+    with pytest.raises(UnreadableDump, match="LOGLEVEL=INFO"):
+        events_of(written(tmp_path, warning, name="alone.log"))
+
+
+def test_an_agent_that_waits_for_the_others_is_launching(tmp_path: Path) -> None:
+    told = events_of(written(tmp_path, *begins(0), starts(901, waits=900)[0]))
+
+    assert [("launcher_init", 0.0, None, None)] == phases(told)
+    assert [(0.0, "attempt_start", 0, None), (1.0, "alive", 0, None)] == lives(told)
+
+
+def test_new_nodes_start_the_workers_anew_in_the_same_generation(tmp_path: Path) -> None:
+    joined = glog(50, SERVER, "[default] Detected 1 new nodes from group_rank=0; will restart")
+    told = events_of(written(tmp_path, *begins(0), *starts(2), joined, *starts(55, waits=4)))
+
+    assert [(0.0, "attempt_start", 0, None), (55.0, "alive", 0, None)] == lives(told)
+    assert [("launcher_init", 51.0, 55.0, None), ("trainer_init", 55.0, None, 0)] == phases(told)[
+        2:
+    ]
+
+
+def test_two_runs_in_one_file_are_two_jobs_even_of_one_process_id(tmp_path: Path) -> None:
+    first = [*begins(0), *starts(2), *finishes(40)]
+    second = [*begins(100, run_id="run-b"), *starts(102), *finishes(140)]
+    told = events_of(written(tmp_path, *first, *second))
+
+    assert [("run-a", 0.0), ("run-a", 42.0), ("run-b", 100.0), ("run-b", 142.0)] == [
+        (event["job_id"], since_begun(event["at_us"]))
+        for event in told
+        if event["event"] in ("attempt_start", "attempt_end")
+    ]
+
+
+def test_agents_of_several_nodes_are_told_apart_in_one_file(tmp_path: Path) -> None:
+    agents = [
+        [*begins(0, pid=7), *starts(5, pid=7, agents=2, waits=4), *finishes(40, pid=7)],
+        [*begins(1, pid=7), *starts(5, pid=7, agents=2, ranks="[2, 3]"), *finishes(41, pid=7)],
+    ]
+    mixed = [
+        f"{node}: {line}" for pair in zip(*agents, strict=True) for node, line in enumerate(pair)
+    ]
+    told = events_of(written(tmp_path, *mixed))
+
+    assert {f"7@{BEGUN}000000", f"7@{BEGUN + 1}000000"} == {event["run_key"] for event in told}
+    assert [0, 2] == [event["rank"] for event in told if event.get("phase") == "trainer_init"]
+    assert 2 == len(ends(told))
+
+
+def test_a_worker_of_another_node_is_not_taken_for_a_rank_of_the_run(tmp_path: Path) -> None:
+    log = [*starts(2, agents=2, ranks="[8, 9]"), *fails(50, 1, local_rank=1)]
+    unknown = fails(50, 1, local_rank=1)
+
+    assert [9] == [event.get("rank") for event in failures(events_of(written(tmp_path, *log)))]
+    (failure,) = failures(events_of(written(tmp_path, *unknown, name="b.log")))
+    assert (None, "local rank 1") == (failure.get("rank"), failure["component"])
+
+
+def test_the_last_table_tells_ranks_hosts_and_of_which_run_they_are(tmp_path: Path) -> None:
+    root = "Traceback (most recent call last):\n    File x\n  ModuleNotFoundError: flash"
+    entries = [
+        (9, -15, "2026-11-20_05:42:31", "Signal 15 (SIGTERM) received by PID 9001"),
+        (8, 1, "2026-11-20_05:42:30", root),
+    ]
+    lines = [*fails(55, 1), *table(*entries, run="run-z_x_y1_b34/attempt_2")]
+    told = events_of(written(tmp_path, *"\n".join(lines).split("\n")))
+
+    assert {("run-z", 2)} == {(event["job_id"], event["run_generation"]) for event in told}
+    assert [(8, 53.0, "node-7"), (9, 54.0, "node-7")] == sorted(
+        (event["rank"], since_begun(event["at_us"]), event["host"]) for event in failures(told)
+    )
+    assert ("ModuleNotFoundError: flash", 1) == (
+        first_line(ends(told)[0]),
+        ends(told)[0]["exit_code"],
+    )
+
+
+def test_a_table_alone_tells_when_and_how_a_run_failed(tmp_path: Path) -> None:
+    said = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+    told = events_of(written(tmp_path, *table((3, 1, "2026-11-20_05:42:30", said))))
+
+    assert [(53.0, "attempt_end", 0, "failed")] == lives(told)
+
+
+def test_the_zone_of_the_log_is_the_readers(tmp_path: Path) -> None:
+    dump = written(tmp_path, *begins(0), *starts(2), *finishes(40))
+    told = events_of(dump, timezone="America/New_York")
+
+    assert 5 * 3600.0 == since_begun(told[0]["at_us"])
+
+
+def test_the_year_is_that_of_the_file_and_said_to_be(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dump = written(tmp_path, *begins(0), *starts(2))
+    os.utime(dump, (BEGUN - 86_400 * 30, BEGUN - 86_400 * 30))  # a month before November
+    told = events_of(dump)
+
+    assert -365 * 86_400.0 == since_begun(told[0]["at_us"])
+    assert "tell no year" in caplog.text
+
+
+def test_a_caught_exception_is_no_failure(tmp_path: Path) -> None:
+    caught = raised("ConnectionError: retrying", label="")
+    log = [*begins(0), *starts(2), *caught, *finishes(90)]
+
+    assert not failures(events_of(written(tmp_path, *log)))
+    assert not failures(events_of(written(tmp_path, *log[:-3], name="running.log")))
+
+
+def test_an_exception_that_ended_a_rank_is_told_even_if_the_log_breaks_off(tmp_path: Path) -> None:
+    (failure,) = failures(
+        events_of(written(tmp_path, *begins(0), *starts(2), *raised("KeyError: 'x'")))
+    )
+
+    assert ("KeyError: 'x'", 0) == (first_line(failure), failure["rank"])
+
+
+def test_of_a_chain_of_exceptions_the_last_is_the_end(tmp_path: Path) -> None:
+    label = "[default0]:[rank0]: "
+    chained = "During handling of the above exception, another exception occurred:"
+    log = [
+        *begins(0),
+        *starts(2),
+        *raised("KeyError: 'x'"),
+        label,
+        label + chained,
+        label,
+        *raised("ValueError: no shard"),
+        label + "Exception ignored in: <function Queue.__del__>",
+        *raised("AttributeError: 'NoneType'"),
+        *fails(50, 1),
+    ]
+
+    assert "ValueError: no shard" == first_line(ends(events_of(written(tmp_path, *log)))[0])
+
+
+def test_interleaved_ranks_keep_their_own_tracebacks(tmp_path: Path) -> None:
+    ranks = [raised(f"ValueError: of {n}", f"[default{n}]:[rank{n}]: ") for n in (0, 1)]
+    mixed = [line for pair in zip(*ranks, strict=True) for line in pair]
+    told = events_of(written(tmp_path, *begins(0), *starts(2), *mixed, *fails(50, 1)))
+
+    assert [(0, "ValueError: of 0"), (1, "ValueError: of 1")] == [
+        (event["rank"], first_line(event)) for event in failures(told)
+    ]
+
+
+def test_the_agent_may_break_off_itself(tmp_path: Path) -> None:
+    broke = [
+        "Traceback (most recent call last):",
+        '  File "/venv/lib/torch/distributed/run.py", line 794, in main',
+        "torch.distributed.elastic.rendezvous.api.RendezvousClosedError",
+    ]
+    told = events_of(written(tmp_path, *begins(0), *starts(2), *broke))
+    end = ends(told)[0]
+
+    assert ("failed", broke[-1]) == (end["outcome"], first_line(end))
+    assert ["torchrun agent"] == [event["component"] for event in failures(told)]
+
+
+def test_a_watchdog_that_reaps_a_worker_says_so(tmp_path: Path) -> None:
+    reaped = glog(49, "elastic/timer/file_based_local_timer", "Reaping worker_pid=[9000]. Expired")
+    told = events_of(written(tmp_path, *begins(0), *starts(2), reaped, *fails(50, -9)))
+
+    assert [("Reaping worker_pid=[9000]. Expired", 9)] == [
+        (event["message"], event["signal"]) for event in failures(told)
+    ]
+
+
+def test_an_oom_kill_of_the_node_stands_beside_the_signal(tmp_path: Path) -> None:
+    oom = "slurmstepd: error: Detected 1 oom_kill event in StepId=1153.0."
+    told = events_of(written(tmp_path, *begins(0), *starts(2), oom, *fails(50, -9)))
+
+    assert [("slurmstepd", oom)] == [
+        (event["component"], event["message"]) for event in failures(told) if "component" in event
+    ]
+
+
+@pytest.mark.parametrize("text", ["{}: ", "[{}] api: {}", "Traceback (most", "JOB 5 restart=x"])
+def test_chatter_is_no_part_of_the_log(tmp_path: Path, text: str) -> None:
+    log = [*begins(0), *starts(2), *finishes(90)]
+    chatty = [line for told in log for line in (told, text, "step 10 loss 2.5")]
+
+    assert told_of(written(tmp_path, *log)) == without_lines(
+        told_of(written(tmp_path, *chatty, name="chatty.log"))
+    )
+
+
+def test_colours_progress_bars_and_torn_lines_hide_nothing(tmp_path: Path) -> None:
+    log = [*begins(0), *starts(2), *fails(50, -9, left=3), *starts(52, restart=1), *finishes(90)]
+    bar = "  7%|#         | 7/100 [00:01<00:14,  6.6it/s]\r"
+    dirty = [f"{bar}\x1b[33m{line}\x1b[0m" if "Rendez" in line else line for line in log]
+    torn = [f"step 10 loss 2.5{line}" if "Starting worker" in line else line for line in dirty]
+    both = [*torn[:-2], torn[-2] + torn[-1]]
+
+    assert lives(events_of(written(tmp_path, *log))) == lives(
+        events_of(written(tmp_path, *both, name="dirty.log"))
+    )
+
+
+def test_a_log_that_has_grown_tells_the_same_and_more(tmp_path: Path) -> None:
+    log = [*begins(0), *starts(2), *fails(50, -9, left=3), *starts(52, restart=1), *finishes(90)]
+    whole = events_of(written(tmp_path, *log))
+    named = {event["event_id"]: event for event in whole if "event_id" in event}
+    for length in range(1, len(log)):
+        for event in grown(written(tmp_path, *log[:length])):
+            if "event_id" in event and event["event_id"] in named:
+                known = named[event["event_id"]]
+                assert event["event"] == known["event"]
+                assert event["at_us"] <= known["at_us"]
+            assert {"run-a"} == {event["job_id"]}
+
+
+def test_a_compressed_log_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    text = "\n".join([*begins(0), *starts(2), *finishes(90)])
+    dump = tmp_path / "torchrun.log.gz"
+    dump.write_bytes(gzip.compress(text.encode())[:-12])
+    os.utime(dump, (BEGUN + 90_000, BEGUN + 90_000))
+
+    assert (0.0, "attempt_start", 0, None) == lives(events_of(dump))[0]
+
+
+# Other releases
+
+
+def test_releases_2_1_and_2_2_wrote_brackets(tmp_path: Path) -> None:
+    def said(seconds: int, module: str, text: str, level: str = "INFO") -> str:
+        return f"[2026-11-20 05:42:{seconds:02},250] torch.distributed.{module}: [{level}] {text}"
+
+    told = events_of(
+        written(
+            tmp_path,
+            said(0, "run", "", "WARNING"),
+            said(0, "launcher.api", "Starting elastic_operator with launch configs:"),
+            said(0, "launcher.api", "  run_id           : run-c"),
+            said(1, "elastic.agent.server.api", "[default] Rendezvous'ing worker group"),
+            said(
+                2, "elastic.agent.server.api", "[default] Rendezvous complete for workers. Result:"
+            ),
+            said(2, "elastic.agent.server.api", "  restart_count=0"),
+            said(2, "elastic.agent.server.api", "[default] Starting worker group"),
+            said(9, "elastic.multiprocessing.api", "failed (exitcode: -9) local_rank: 0 (pid: 5)"),
+        )
+    )
+
+    assert {"run-c"} == {event["job_id"] for event in told}
+    assert [(23.25, "attempt_start", 0, None), (32.25, "attempt_end", 0, "failed")] == lives(told)
+
+
+def test_release_1_9_wrote_the_time_and_the_files_name(tmp_path: Path) -> None:
+    told = events_of(
+        written(
+            tmp_path,
+            "[INFO] 2026-11-20 05:42:00,250 api: Starting elastic_operator with launch configs:",
+            "  entrypoint       : train.py",
+            "  run_id           : run-d",
+            "",
+            "[INFO] 2026-11-20 05:42:01,250 api: [default] Rendezvous'ing worker group",
+            "[INFO] 2026-11-20 05:42:02,250 api: [default] Rendezvous complete for workers."
+            " Result:",
+            "  restart_count=0",
+            "  group_world_size=1",
+            "  global_ranks=[0]",
+            "",
+            "[INFO] 2026-11-20 05:42:02,250 api: [default] Starting worker group",
+            "[INFO] 2026-11-20 05:42:20,250 api: [default] worker group successfully finished.",
+        )
+    )
+
+    assert {"run-d"} == {event["job_id"] for event in told}
+    assert [(23.25, "attempt_start", 0, None), (43.25, "attempt_end", 0, "completed")] == lives(
+        told
+    )
+
+
+def test_release_2_0_wrote_no_times_but_in_its_last_table(tmp_path: Path) -> None:
+    server = "INFO:torch.distributed.elastic.agent.server.api:[default] "
+    log = [
+        "INFO:torch.distributed.launcher.api:Starting elastic_operator with launch configs:",
+        "  run_id           : run-e",
+        "",
+        f"{server}Rendezvous'ing worker group",
+        f"{server}Rendezvous complete for workers. Result:",
+        "  restart_count=1",
+        "",
+        f"{server}Starting worker group",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 0 "
+        "(pid: 9000) of binary: /usr/bin/python",
+    ]
+    said = "Signal 9 (SIGKILL) received by PID 9000"
+    told = events_of(written(tmp_path, *log, *table((0, -9, "2026-11-20_05:42:30", said))))
+
+    assert {("run-e", 1)} == {(event["job_id"], event["run_generation"]) for event in told}
+    assert [(53.0, "attempt_end", 1, "failed")] == lives(told)
+    with pytest.raises(UnreadableDump, match="not when"):
+        events_of(written(tmp_path, *log, name="cut.log"))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "W0318 10:20:30.123000 139857236879168 torch/distributed/run.py:757] ",
+        "E0325 20:57:27.620000 2606 site-packages/torch/distributed/elastic/multiprocessing/api.py"
+        ":869] failed (exitcode: -9) local_rank: 5 (pid: 2630) of binary: /usr/bin/python",
+        "stderr: ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_",
+        "[2024-04-04 12:32:00,896] torch.distributed.elastic.multiprocessing.api: [WARNING] Send",
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+        "[INFO] 2021-12-08 12:28:26,098 api: Starting elastic_operator with launch configs:",
+    ],
+)
+def test_each_release_is_recognised_by_content(head: str) -> None:
+    assert TORCHELASTIC.recognises("x", f"step 1\n{head}\nstep 2\n".encode())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "step 10 loss 2.5",
+        "W0318 10:20:30.123000 8500 torch/_dynamo/convert_frame.py:1] x",
+        "see torch.distributed.elastic.multiprocessing.errors.ChildFailedError in the docs",
+        json.dumps({"ts": 1, "event": "failure", "message": "ERROR:torch.distributed.run:x"}),
+        json.dumps({"message": "started", "timestamp": 1_795_153_297}) + "\n{}",
+        "[rank0]: Traceback (most recent call last):",
+        '{"phase": "process", "torchelastic_run_id": "a", "func_name": "main"}',
+    ],
+)
+def test_what_is_not_of_torchrun_is_left_to_others(head: str) -> None:
+    assert not TORCHELASTIC.recognises("x", f"{head}\n".encode())
+
+
+# How it is compared
+
+
+def phases(told: list[Event]) -> list[tuple[str, float, float | None, int | None]]:
+    return [
+        (
+            event["phase"],
+            since_begun(event["at_us"]),
+            since_begun(event["end_us"]) if "end_us" in event else None,
+            event.get("rank"),
+        )
+        for event in told
+        if "phase" in event
+    ]
+
+
+def grown(dump: Path) -> list[Event]:
+    try:
+        return events_of(dump)
+    except UnreadableDump:  # nothing yet
+        return []
+
+
+def ends(told: list[Event]) -> list[Event]:
+    return [event for event in told if event["event"] == "attempt_end"]
+
+
+def failures(told: list[Event]) -> list[Event]:
+    return [event for event in told if event["event"] == "failure"]
+
+
+def first_line(event: Event) -> str:
+    return event["message"].partition("\n")[0]
+
+
+def without_lines(told: list[Event | Rejected]) -> list[Event | Rejected]:
+    """Which line of the file told an end differs with the lines between."""
+    for item in told:
+        if not isinstance(item, Rejected) and "attrs" in item:
+            item["attrs"] = json.dumps({"line": json.loads(item["attrs"])["line"] // 3 + 1})
+    return told

@@ -1,0 +1,256 @@
+"""Which run a file of torchrun is of: what it says, where it stands, what stands beside it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.collectors.base import Dump, Reading
+from ingest.collectors.torchelastic import TORCHELASTIC
+from ingest.collectors.torchelastic_runs import place_of, run_in_path, scheduler_job_in
+from ingest.errors import UnreadableDump
+from ingest.events import Event, Rejected
+from tests.ingest.torchelastic_dumps import (
+    begins,
+    checkpoint,
+    error_file,
+    events_of,
+    fails,
+    finishes,
+    launched,
+    raised,
+    record,
+    recorded,
+    starts,
+    table,
+    written,
+)
+
+SAVE = json.dumps(checkpoint("save", "start", 10, "1"))
+UTC_READING = Reading(None, ZoneInfo("UTC"))
+
+
+def test_what_a_file_says_goes_before_where_it_stands(tmp_path: Path) -> None:
+    log = written(tmp_path / "folder", *begins(0, run_id="run-b"), *starts(2))
+
+    assert {("run-b", None)} == names(log)
+
+
+def test_all_files_of_a_run_are_of_one_job(tmp_path: Path) -> None:
+    run = tmp_path / "run-7"
+    files = [
+        written(run, *begins(0), *starts(2), name="torchrun.stderr.log"),
+        written(run, *recorded(*launched(1)), name="elastic/events.jsonl"),
+        written(run, SAVE, name="torch_loggers/dcp_rank0.jsonl"),
+        written(run, error_file("E: 1", 7), name="elastic/agent_error.json"),
+        written(run, error_file("E: 1", 7), name="logs/run-a_abcd1234/attempt_0/0/error.json"),
+    ]
+
+    assert {("run-a", None)} == {name for file in files for name in names(file)}
+
+
+def test_torchruns_own_folder_of_logs_names_the_run_of_a_log_of_warnings(tmp_path: Path) -> None:
+    run = tmp_path / "run-7"
+    written(run, error_file("E: 1", 7), name="logs/run-a_abcd1234/attempt_0/0/error.json")
+
+    assert {("run-a", None)} == names(written(run, *fails(50, 1)))
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_the_schedulers_job_is_found_in_a_file_of_the_same_run(
+    tmp_path: Path, is_compressed: bool
+) -> None:
+    run = tmp_path / "job"
+    beside = written(run, "SLURM_JOB_ID=1153", *begins(0), name="slurm.out")
+    if is_compressed:
+        beside.write_bytes(gzip.compress(beside.read_bytes()))
+    written(run, "SLURM_JOB_ID=7", *begins(0, run_id="run-b"), name="other.out")
+
+    assert {("run-a", "1153")} == names(
+        written(run, *recorded(*launched(1)), name="elastic/events.jsonl")
+    )
+
+
+def test_a_file_among_several_runs_is_of_none_of_them(tmp_path: Path) -> None:
+    for run in ("run-a", "run-b"):
+        written(tmp_path / "all", *begins(0, run_id=run), name=f"{run}.log")
+
+    assert {("all", None)} == names(written(tmp_path / "all", SAVE, name="dcp.jsonl"))
+
+
+def test_runs_of_other_folders_are_others(tmp_path: Path) -> None:
+    written(tmp_path, *begins(0), name="run-a/agent.log")
+
+    assert {("stray", None)} == names(written(tmp_path / "stray", SAVE, name="dcp.jsonl"))
+
+
+@pytest.mark.parametrize("beside", ["golden.json", "truth.jsonl", "README.md"])
+def test_answers_beside_a_dump_are_not_read(tmp_path: Path, beside: str) -> None:
+    written(tmp_path / "run", '{"run_id": "run-a"}', "  run_id     : run-a", name=beside)
+
+    assert {("run", None)} == names(written(tmp_path / "run", SAVE, name="dcp.jsonl"))
+
+
+def test_a_run_without_an_id_is_named_by_its_scheduler(tmp_path: Path) -> None:
+    log = ["SLURM_JOB_ID=1153", "SLURM_RESTART_COUNT=2", *begins(0, run_id="none"), *starts(2)]
+    told = events_of(written(tmp_path, *log), cluster="lab")
+
+    assert {("lab:1153", "1153", 2)} == {
+        (event["job_id"], event["scheduler_job"], event["run_restart"]) for event in told
+    }
+
+
+def test_a_new_try_of_the_scheduler_counts_anew(tmp_path: Path) -> None:
+    told = events_of(
+        written(
+            tmp_path,
+            "JOB 1153 (name) restart=0 nodes=n1 date=2026-11-20T05:33:08+00:00",
+            *begins(0),
+            *starts(2),
+            *finishes(40),
+            "JOB 1153 (name) restart=1 nodes=n1 date=2026-11-20T05:35:35+00:00",
+            *begins(100, pid=7),
+            *starts(102, pid=7),
+            "SLURM_JOB_ID=1154",
+            *begins(200, pid=8),
+            *starts(202, pid=8),
+        )
+    )
+
+    assert [("1153", 0), ("1153", 1), ("1154", None)] == [
+        (event["scheduler_job"], event.get("run_restart"))
+        for event in told
+        if event["event"] == "attempt_start"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "job"),
+    [
+        ("SLURM_JOB_ID=1153", "1153"),
+        ("SLURM_JOBID=1153", "1153"),
+        ("export SLURM_JOB_ID='1153'", "1153"),
+        ("'SLURM_JOB_ID': '1153', 'HOME': '/'", "1153"),
+        ("Slurm job id: 1153", "1153"),
+        ("slurm_job_id = 1153", "1153"),
+        ("0: JOB 1153 (name) restart=0", "1153"),
+        ("slurmstepd: error: *** STEP 1153.0 ON n1 CANCELLED AT", "1153"),
+        ("SLURM_JOB_ID=", None),
+        ("JOB 1153 is fine", None),
+        ("a slurm job id: 1153", None),
+        ("SLURM_JOB_NUM_NODES=8", None),
+    ],
+)
+def test_lines_of_the_environment_state_the_schedulers_job(line: str, job: str | None) -> None:
+    assert job == scheduler_job_in(line.encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/x/run-a_abcd1234/attempt_2/3/error.json", ("run-a", 2, 3)),
+        ("/x/26dc745f-498f_e362_swu/attempt_0/0/error.json", ("26dc745f-498f", 0, 0)),
+        ("/x/none_abcd1234/attempt_0/0/error.json", (None, 0, 0)),
+        ("/x/attempt_0/0/error.json", (None, None, None)),
+        ("/x/run-a_abcd1234/attempt_2", ("run-a", 2, None)),
+        ("error.json", (None, None, None)),
+    ],
+)
+def test_torchruns_folders_tell_run_generation_and_local_rank(
+    path: str, told: tuple[str | None, int | None, int | None]
+) -> None:
+    assert told == run_in_path(path)
+
+
+def test_a_trainers_own_log_can_ask_for_the_run_that_it_stands_in(tmp_path: Path) -> None:
+    run = tmp_path / "run-7"
+    written(run, "SLURM_JOB_ID=1153", *begins(0), name="agent.log")
+    log = written(run, "step 10 loss 2.5", name="logs/train.log")
+    place = place_of(Dump("train.log", log, lambda: iter(())))
+
+    assert ("run-a", "1153", "run-7") == (place.run_id, place.scheduler_job, place.folder)
+
+
+def test_the_trainers_lines_in_the_agents_log_are_of_the_launch_that_had_begun(
+    tmp_path: Path,
+) -> None:
+    def step(clock: str, number: int) -> str:
+        return f"[default0]:[2026-11-20 05:{clock}][rank0][INFO] step {number}/99 | loss 2.5"
+
+    first = [*begins(0), *starts(2), step("41:50", 10), *finishes(20)]
+    second = [*begins(60, run_id="run-b"), *starts(62), step("42:50", 20)]
+    told = events_of(written(tmp_path, *first, *second))
+
+    assert [("run-a", 10), ("run-b", 20)] == [
+        (event["job_id"], event["step"]) for event in told if event["event"] == "progress"
+    ]
+
+
+def test_standard_input_has_no_place_and_no_year() -> None:
+    def read(*lines: str) -> list[Event | Rejected]:
+        numbered = [(number, line.encode()) for number, line in enumerate(lines, 1)]
+        dump = Dump("-", None, lambda: iter(numbered))
+        return list(TORCHELASTIC.read(dump, UTC_READING))
+
+    assert read(*recorded(*launched(1)))
+    with pytest.raises(UnreadableDump, match="without a year"):
+        read(*begins(0), *starts(2))
+    with pytest.raises(UnreadableDump, match="says nowhere which run"):
+        read(SAVE)
+    with pytest.raises(UnreadableDump, match="event handler"):
+        read(*recorded(record("SUCCEEDED", None)))
+
+
+# Whatever happens to a file, the user sees no traceback
+
+WHOLE = "\n".join(
+    [
+        "JOB 1153 (name) restart=0 nodes=n1",
+        *begins(0),
+        *starts(2),
+        *raised("KeyError: 'x'"),
+        *fails(50, -9, left=3),
+        *recorded(*launched(51, restarts=1), record("FAILED", 60, error="x")),
+        SAVE,
+        error_file("E: 1", 7),
+        *starts(70, restart=2),
+        *fails(80, 1),
+        *table((0, -9, "2026-11-20_05:42:30", "Signal 9 (SIGKILL) received by PID 9000")),
+        "slurmstepd: error: *** JOB 1153 ON n1 CANCELLED AT 2026-11-20T05:43:37 ***",
+    ]
+).encode()
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_no_mutation_of_a_log_raises_but_to_say_that_it_is_unreadable(data: st.DataObject) -> None:
+    text = bytearray(WHOLE)
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        length = data.draw(st.integers(0, 60))
+        other = data.draw(st.one_of(st.binary(max_size=20), st.sampled_from(_PIECES)))
+        text[at : at + length] = other
+    lines = [(number, line) for number, line in enumerate(bytes(text).split(b"\n"), 1)]
+    path = Path("/nowhere/run/torchrun.log")
+    try:
+        told = list(TORCHELASTIC.read(Dump("x", path, lambda: iter(lines)), UTC_READING))
+    except UnreadableDump:
+        return
+
+    assert all(isinstance(item, Rejected) or item["job_id"] for item in told)
+
+
+_PIECES = (
+    b"{", b'"', b"\\", b"null", b"1e999", b"9" * 400, b"[" * 2000, b"\x1b[31m", b"\r", b"\n", b"\0",
+    b"NaN", b"-1", b"true", b"[rank7]: ", b"3: ", b"Traceback (most recent call last):\n",
+)  # fmt: skip
+
+
+def names(file: Path) -> set[tuple[str, str | None]]:
+    return {(event["job_id"], event.get("scheduler_job")) for event in events_of(file)}

@@ -1,0 +1,1032 @@
+"""Plain logs of trainers: one of each framework, written for these tests, and what goes wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.collectors.base import Dump, Line, Reading
+from ingest.collectors.training_log import TRAINING_LOG, trainer_events
+from ingest.collectors.training_log_patterns import Means, Pattern, patterns, patterns_of
+from ingest.errors import UnreadableDump, UnusableArguments
+from ingest.events import Event, Rejected
+
+SECOND_US = 1_000_000
+DAY = datetime(2026, 3, 1, 10, tzinfo=UTC)  # all logs begin then
+
+
+MEGATRON = """\
+using world size: 16, data-parallel size: 4, context-parallel size: 1, tensor-model-parallel size: 4
+> initializing torch distributed ...
+[after megatron is initialized] datetime: 2026-03-01 10:00:30
+ loading checkpoint from /ckpt/gpt at iteration 400
+  successfully loaded checkpoint from /ckpt/gpt [ t 1/4, p 1/1 ] at iteration 400
+(min, max) time across ranks (ms):
+    load-checkpoint ................................: (8000.10, 8123.45)
+[after dataloaders are built] datetime: 2026-03-01 10:01:00
+training ...
+[before the start of training step] datetime: 2026-03-01 10:01:01
+ [2026-03-01 10:01:21] iteration      410/    1000 | consumed samples:       104960 | \
+elapsed time per iteration (ms): 2000.0 | learning rate: 1.0E-04 | lm loss: 7.4E+00 |
+ [2026-03-01 10:01:41] iteration      420/    1000 | consumed samples:       107520 | \
+elapsed time per iteration (ms): 2000.0 | learning rate: 1.0E-04 | lm loss: 7.2E+00 |
+Evaluating on 2560 samples
+Evaluating iter 1/10
+(min, max) time across ranks (ms):
+    evaluate .......................................: (11900.00, 12000.00)
+ validation loss at iteration 420 | lm loss value: 7.1E+00 | lm loss PPL: 1.2E+03 |
+saving checkpoint at iteration     420 to /ckpt/gpt in torch_dist format
+  successfully saved checkpoint from iteration     420 to /ckpt/gpt [ t 1/4, p 1/1 ]
+(min, max) time across ranks (ms):
+    save-checkpoint ................................: (20100.00, 20200.50)
+ [2026-03-01 10:02:33] iteration      430/    1000 | consumed samples:       110080 | \
+elapsed time per iteration (ms): 2000.0 | learning rate: 1.0E-04 | lm loss: 7.1E+00 |
+[after training is done] datetime: 2026-03-01 10:02:34
+"""
+
+DEEPSPEED = """\
+[2026-03-01 10:00:00,100] [INFO] [real_accelerator.py:191:get_accelerator] Setting ds_accelerator
+[2026-03-01 10:00:08,424] [INFO] [launch.py:145:main] WORLD INFO DICT: {'localhost': [0, 1]}
+[2026-03-01 10:00:08,424] [INFO] [launch.py:163:main] dist_world_size=2
+[2026-03-01 10:00:40,000] [INFO] [logging.py:96:log_dist] [Rank 0] step=0, skipped=0, lr=[0.001]
+[2026-03-01 10:01:40,000] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[0.001]
+[2026-03-01 10:01:40,004] [INFO] [timer.py:260:stop] epoch=0/micro_step=40/global_step=10, \
+RunningAvgSamplesPerSec=25.0, CurrSamplesPerSec=25.7, MemAllocated=4.32GB, MaxMemAllocated=38.49GB
+[2026-03-01 10:02:40,000] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=0, lr=[0.001]
+[2026-03-01 10:02:41,000] [INFO] [logging.py:96:log_dist] [Rank 0] [Torch] Checkpoint \
+global_step20 is about to be saved!
+[2026-03-01 10:02:41,100] [INFO] [torch_checkpoint_engine.py:21:save] [Torch] Saving \
+out/global_step20/mp_rank_00_model_states.pt...
+[2026-03-01 10:02:45,000] [INFO] [torch_checkpoint_engine.py:33:commit] [Torch] Checkpoint \
+global_step20 is ready now!
+[2026-03-01 10:03:40,000] [INFO] [logging.py:96:log_dist] [Rank 0] step=30, skipped=0, lr=[0.001]
+Traceback (most recent call last):
+  File "/workspace/train.py", line 99, in <module>
+    engine.backward(loss)
+RuntimeError: CUDA error: an illegal memory access was encountered
+[2026-03-01 10:03:59,256] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 2348
+[2026-03-01 10:04:00,256] [ERROR] [launch.py:325:sigkill_handler] ['python3', 'train.py'] exits \
+with return code = -6
+"""
+
+TORCHTITAN = """\
+[rank0]:[titan] 2026-03-01 10:00:00,000 - root - INFO - Starting job: a debug model
+[rank1]:[titan] 2026-03-01 10:00:00,100 - root - INFO - Starting job: a debug model
+[rank0]:[titan] 2026-03-01 10:00:05,000 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with \
+79.10GiB memory
+[rank0]:[titan] 2026-03-01 10:00:20,000 - root - INFO - Loading the checkpoint from out/step-100.
+[rank0]:[titan] 2026-03-01 10:00:26,000 - root - INFO - Finished loading the checkpoint in 6.00 \
+seconds.
+[rank0]:[titan] 2026-03-01 10:00:27,000 - root - INFO - Training starts at step 101
+[rank0]:[titan] 2026-03-01 10:00:47,000 - root - INFO - \x1b[31mstep: 101  \x1b[32mloss: 7.2\x1b[39m
+[rank1]:[titan] 2026-03-01 10:00:47,002 - root - INFO - \x1b[31mstep: 101  \x1b[32mloss: 7.2\x1b[39m
+[rank0]:[titan] 2026-03-01 10:01:07,000 - root - INFO - \x1b[31mstep: 110  \x1b[32mloss: 7.1\x1b[39m
+[rank0]:[titan] 2026-03-01 10:01:07,010 - root - INFO - Staging the checkpoint.
+[rank0]:[titan] 2026-03-01 10:01:09,510 - root - INFO - Finished staging the checkpoint in 2.50 \
+seconds.
+[rank0]:[titan] 2026-03-01 10:01:17,000 - root - INFO - \x1b[31mstep: 120  \x1b[32mloss: 7.0\x1b[39m
+[rank0]:[titan] 2026-03-01 10:01:20,000 - root - INFO - Finish saving the checkpoint in the \
+background process in 10.00 seconds.
+[rank0]:[titan] 2026-03-01 10:01:27,000 - root - INFO - \x1b[31mstep: 130  \x1b[32mloss: 7.0\x1b[39m
+"""
+
+TRAINER = """\
+[INFO|trainer.py:2134] 2026-03-01 10:00:00,100 >> ***** Running training *****
+[INFO|trainer.py:2135] 2026-03-01 10:00:00,101 >>   Num examples = 1,000
+[INFO|trainer.py:2141] 2026-03-01 10:00:00,102 >>   Continuing training from global step 500
+  5%|▌   | 510/1000 [00:20<08:20, 1.00it/s]{'loss': 2.6, 'grad_norm': 1.1, 'epoch': 0.5}
+ 50%|█   | 800/1000 [05:00<08:20, 1.00it/s]03/01/2026 10:05:00 - INFO - tuner - {'loss': 2.5}
+100%|███| 1000/1000 [08:20<00:00, 1.0it/s][INFO|trainer.py:3503] 2026-03-01 10:08:20,500 >> Saving \
+model checkpoint to out/tst/checkpoint-1000
+[INFO|configuration_utils.py:472] 2026-03-01 10:08:20,600 >> Configuration saved in out/tst/c.json
+[INFO|modeling_utils.py:2595] 2026-03-01 10:08:24,000 >> Model weights saved in out/tst/m.bin
+[INFO|trainer.py:2394] 2026-03-01 10:08:26,000 >>
+
+Training completed. Do not forget to share your model on huggingface.co/models =)
+
+
+{'train_runtime': 506.0, 'train_samples_per_second': 1.9, 'train_loss': 2.5, 'epoch': 1.0}
+[INFO|trainer.py:3819] 2026-03-01 10:08:30,000 >> ***** Running Evaluation *****
+{'eval_loss': 2.2, 'eval_runtime': 12.5, 'eval_samples_per_second': 8.0, 'epoch': 1.0}
+"""
+
+NANOGPT = """\
+2026-03-01T10:00:00.000+0000 tokens per iteration will be: 491,520
+2026-03-01T10:00:10.000+0000 Initializing a new model from scratch
+2026-03-01T10:00:20.000+0000 compiling the model... (takes a ~minute)
+2026-03-01T10:01:20.000+0000 step 0: train loss 10.9, val loss 10.9
+2026-03-01T10:02:00.000+0000 iter 0: loss 10.9231, time 40000.00ms, mfu -100.00%
+2026-03-01T10:02:10.000+0000 iter 10: loss 9.1231, time 1000.00ms, mfu 31.00%
+2026-03-01T10:02:30.000+0000 step 20: train loss 8.9, val loss 8.9
+2026-03-01T10:02:31.000+0000 saving checkpoint to out
+2026-03-01T10:02:41.000+0000 iter 20: loss 8.8231, time 21000.00ms, mfu 31.00%
+"""
+
+LOGS = {
+    "Megatron-LM": MEGATRON,
+    "DeepSpeed": DEEPSPEED,
+    "torchtitan": TORCHTITAN,
+    "Hugging Face Trainer": TRAINER,
+    "nanoGPT": NANOGPT,
+}
+
+
+def test_a_log_of_megatron_tells_phases_though_few_lines_tell_times() -> None:
+    told = read(MEGATRON)
+
+    assert [
+        ("phase_start", "training", 61.0, None),
+        ("phase_start", "evaluation", 101.0, None),
+        ("phase_end", "evaluation", 113.0, None),
+        ("phase_start", "checkpoint_save", 113.0, 420),
+        ("phase_end", "checkpoint_save", 133.2005, 420),
+        ("phase_end", "training", 154.0, None),
+    ] == phases(told)
+    assert [(81.0, 410, 104960), (101.0, 420, 107520), (153.0, 430, 110080)] == [
+        (since(e), e["step"], e["samples"]) for e in of(told, "progress")
+    ]
+    assert [(61.0, 400)] == resumed(told)
+    assert [("attempt_start", 30.0), ("attempt_end", 154.0)] == [
+        (e["event"], since(e)) for e in told if e["event"].startswith("attempt")
+    ]
+    assert "completed" == told[-1]["outcome"]
+    assert {"world_size": 16} == json.loads(told[0]["attrs"])
+
+
+def test_a_newer_megatron_tells_the_times_of_its_saves() -> None:
+    told = read(
+        MEGATRON.splitlines()[9],
+        "[2026-03-01 10:02:00.250000] saving checkpoint at iteration     450 to /c in torch format",
+        "  [2026-03-01 10:02:03.500000] scheduled an async checkpoint save at iteration  450 to /c",
+        " [2026-03-01 10:02:20.000000] iteration 460/1000 | elapsed time per iteration (ms): 9.0 |",
+        "  [2026-03-01 10:02:30.000000] successfully saved checkpoint from iteration     450 to /c",
+    )
+
+    assert [
+        ("phase_start", "checkpoint_save", 120.25, 450),
+        ("phase_end", "checkpoint_save", 123.5, 450),
+        ("phase_start", "checkpoint_upload", 123.5, 450),
+    ] == phases(told)[1:]
+    assert [150.0] == [(e["end_us"] - us(DAY)) / SECOND_US for e in told if "end_us" in e]
+    assert ["async"] == [e["mode"] for e in told if "mode" in e]
+
+
+def test_a_log_of_deepspeed_tells_saves_and_the_signal_that_ended_it() -> None:
+    told = read(DEEPSPEED)
+    (failure,) = of(told, "failure")
+
+    assert [
+        ("phase_start", "training", 100.0, None),  # step=0 is told before training
+        ("phase_start", "checkpoint_save", 161.0, 20),
+        ("phase_end", "checkpoint_save", 165.0, 20),
+    ] == phases(told)
+    assert ("attempt_end", "failed", 6, 240.256) == (
+        told[-1]["event"],
+        told[-1]["outcome"],
+        told[-1]["signal"],
+        since(told[-1]),
+    )
+    assert failure["message"].startswith("RuntimeError: CUDA error: an illegal memory access")
+    assert "engine.backward(loss)" in failure["message"]
+    assert ({"line": 15}, 220.0) == (json.loads(failure["attrs"]), since(failure))
+    assert 0.1 == since(of(told, "attempt_start")[0])
+
+
+def test_a_log_of_torchtitan_is_read_through_its_colours() -> None:
+    told = read(TORCHTITAN)
+
+    assert [
+        ("phase_start", "checkpoint_load", 20.0, 100),
+        ("phase_end", "checkpoint_load", 26.0, 100),
+        ("phase_start", "training", 27.0, None),
+        ("phase_start", "checkpoint_save", 67.01, None),
+        ("phase_end", "checkpoint_save", 69.51, None),
+        ("phase_start", "checkpoint_upload", 70.0, None),
+    ] == phases(told)
+    assert [(47.0, 101), (67.0, 110), (77.0, 120), (87.0, 130)] == steps(told)
+    assert [(27.0, 100)] == resumed(told)
+    assert "NVIDIA H100 80GB HBM3" == told[0]["gpu_type"]
+    assert 1 == len(of(told, "attempt_start"))
+
+
+def test_a_log_of_the_trainer_is_read_through_its_progress_bars() -> None:
+    told = read(TRAINER)
+
+    assert [
+        ("phase_start", "training", 0.1, None),
+        ("phase_start", "checkpoint_save", 500.5, 1000),
+        ("phase_end", "checkpoint_save", 504.0, 1000),  # the last that it tells of the save
+        ("phase_end", "training", 506.0, None),
+        ("phase_start", "evaluation", 510.0, None),
+        ("phase_end", "evaluation", 522.5, None),
+    ] == phases(told)
+    assert [(300.0, 800), (500.5, 1000)] == steps(told)
+    assert [(0.1, 500)] == resumed(told)
+    assert ("completed", 522.5) == (told[-1]["outcome"], since(told[-1]))
+
+
+def test_a_loop_that_tells_how_long_a_step_took_began_that_much_earlier() -> None:
+    told = read(NANOGPT)
+
+    assert [
+        ("phase_start", "training", 120.0, None),  # ten steps of a second before step 10
+        ("phase_start", "checkpoint_save", 151.0, None),
+        ("phase_end", "checkpoint_save", 151.0, None),  # over when training goes on, not sooner
+    ] == phases(told)
+    assert [(130.0, 10), (161.0, 20)] == steps(told)
+
+
+def test_a_first_step_that_tells_how_long_it_took_opens_training() -> None:
+    told = read(
+        "2026-03-01 10:00:00 No checkpoint found",
+        "2026-03-01 10:00:40 First step (incl. compilation) took 32.5 s",
+        "2026-03-01 10:00:50 step 10 loss 2.5 step_time 100.0 ms",
+    )
+
+    assert [("phase_start", "training", 7.5, None)] == phases(told)
+
+
+def test_training_begins_no_earlier_than_what_comes_before_it() -> None:
+    told = read(
+        "2026-03-01 10:00:00 No checkpoint found",
+        "2026-03-01 10:00:30 step 100 loss 2.5 step_time 900.0 ms",
+    )
+
+    assert [("phase_start", "training", 0.0, None)] == phases(told)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-03-01 10:00:00 step 10 loss 2.5",
+        "2026-03-01 10:00:00,000 - INFO - train - step: 10, train_loss: 1, loss: 2.5",
+        "[2026-03-01 10:00:00] [rank 0] iter 10/500 | loss 2.5 | lr 3e-4",
+        "2026-03-01 10:00:00 | INFO | Iteration 10 | loss=2.5",
+        "2026-03-01T10:00:00Z global step 10 loss=2.5",
+        '{"ts": "2026-03-01T10:00:00.000Z", "level": "INFO", "msg": "step 10 loss 2.5"}',
+        '{"time": 1772359200.0, "message": "progress", "step": 10, "loss": 2.5}',
+        "I20260301 10:00:00.000000 7 train.py:9] step = 10, loss = 2.5",
+        "3: node-1: [2026-03-01 10:00:00] step 10 loss 2.5",
+    ],
+)
+def test_a_step_is_known_however_a_loop_words_it(line: str) -> None:
+    assert [(0.0, 10)] == steps(read(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-03-01 10:00:00 Epoch 3 step 10 loss 2.5",  # counted anew in each epoch
+        "2026-03-01 10:00:00 step 10 val_loss 2.5",
+        "2026-03-01 10:00:00 step 10 took 3 s",
+        "2026-03-01 10:00:00 the first step is to lower the loss",
+        "2026-03-01 10:00:00 step 0 loss 2.5",
+        "step 10 loss 2.5",
+    ],
+)
+def test_what_is_no_step_that_is_done_is_none(line: str) -> None:
+    assert [] == steps(read(line, "2026-03-01 10:00:01 No checkpoint found"))
+
+
+def test_of_steps_within_three_seconds_the_last_is_told_before_anything_else() -> None:
+    told = read(
+        *(f"2026-03-01 10:00:{at:06.3f} step {at * 10:.0f} loss 1" for at in (1, 1.5, 2, 4, 4.5)),
+        "2026-03-01 10:00:05.000 Saving checkpoint step 46",
+        "2026-03-01 10:00:05.200 step 47 loss 1",
+    )
+
+    assert [(1.0, 10), (4.0, 40), (5.0, 46), (5.2, 47)] == steps(told)
+
+
+def test_the_steps_of_all_ranks_are_one_progress() -> None:
+    told = read(
+        *(
+            f"[rank{rank}]: 2026-03-01 10:00:{second:02}.{rank}00 step {second} loss 1"
+            for second in (10, 20, 30)
+            for rank in (3, 1, 0, 2)
+        )
+    )
+
+    assert [(10.3, 10), (20.3, 20), (30.3, 30)] == steps(told)
+    assert 1 == len({event.get("run_key") for event in told})
+
+
+def test_a_save_that_the_log_breaks_off_in_has_no_end() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "2026-03-01 10:00:01 Saving checkpoint to /c/step_000010",
+        "2026-03-01 10:00:09 still alive",
+    )
+
+    assert [("phase_start", "checkpoint_save", 1.0, 10)] == phases(told)[1:]
+    assert ("alive", 9.0) == (told[-1]["event"], since(told[-1]))
+
+
+def test_a_save_whose_end_alone_is_told_took_no_time_unless_it_says_how_long() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "2026-03-01 10:00:11 Saved checkpoint step 10",
+        "2026-03-01 10:00:20 step 20 loss 1",
+        "2026-03-01 10:00:31 Saved checkpoint for step 20 in 7.5 s",
+    )
+
+    assert [(11.0, 11.0), (23.5, 31.0)] == spans(told, "checkpoint_save")
+
+
+def test_a_save_that_failed_says_so() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "2026-03-01 10:00:01 Saving checkpoint step 10",
+        "2026-03-01 10:00:05 Failed to save checkpoint: quota",
+        "2026-03-01 10:00:09 step 20 loss 1",
+    )
+
+    assert [False] == [event["ok"] for event in told if "ok" in event]
+
+
+def test_every_rank_that_labels_its_lines_saves_for_itself() -> None:
+    told = read(
+        "[rank0]: 2026-03-01 10:00:00 step 10 loss 1",
+        "[rank0]: 2026-03-01 10:00:01 Saving the checkpoint.",
+        "[rank1]: 2026-03-01 10:00:02 Saving the checkpoint.",
+        "[rank0]: 2026-03-01 10:00:05 Finished saving the checkpoint in 4.00 seconds",
+        "[rank1]: 2026-03-01 10:00:09 Finished saving the checkpoint in 7.00 seconds",
+        "[rank0]: 2026-03-01 10:00:12 step 20 loss 1",
+    )
+    saves = [e for e in told if e.get("phase") == "checkpoint_save"]
+
+    assert [(0, 1.0), (1, 2.0), (0, 5.0), (1, 9.0)] == [(e["rank"], since(e)) for e in saves]
+
+
+def test_what_several_ranks_say_without_labels_is_said_once() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        *["2026-03-01 10:00:01,000 - INFO - Saving the checkpoint."] * 4,
+        *["2026-03-01 10:00:04,000 - INFO - Finished saving the checkpoint in 3.00 seconds"] * 4,
+        "2026-03-01 10:00:12 step 20 loss 1",
+    )
+
+    assert [(1.0, 4.0)] == spans(told, "checkpoint_save")
+
+
+def test_a_model_that_is_trained_further_from_step_one_resumed_nothing() -> None:
+    told = read(
+        "2026-03-01 10:00:00 Loading checkpoint from /base/step-9000",
+        "2026-03-01 10:00:10 step 1 loss 1",
+    )
+
+    assert [] == resumed(told)
+
+
+def test_a_launch_that_never_trained_tells_what_it_restored() -> None:
+    told = read(
+        "2026-03-01 10:00:00 Resuming from checkpoint /c/step_000040",
+        "2026-03-01 10:00:10 still alive",
+    )
+
+    assert [(0.0, 40)] == resumed(told)
+
+
+def test_a_rank_that_tells_its_last_step_late_does_not_train_again() -> None:
+    told = read(
+        "[rank0]: 2026-03-01 10:00:00 step 10 loss 1",
+        "[rank0]: 2026-03-01 10:00:01 Training completed",
+        "[rank1]: 2026-03-01 10:00:02 step 10 loss 1",
+    )
+
+    assert [("phase_start", 0.0), ("phase_end", 1.0)] == [
+        (kind, at) for kind, _, at, _ in phases(told)
+    ]
+
+
+# launches
+
+
+def test_two_runs_in_one_file_are_two_launches() -> None:
+    later = TORCHTITAN.replace("10:0", "12:0").replace("101", "111")
+    told = read(TORCHTITAN, later)
+
+    assert [str(us(DAY)), str(us(DAY) + 7200 * SECOND_US)] == keys(told)
+    assert [(27.0, 100), (7227.0, 110)] == resumed(told)
+    assert [0.0, 7200.0] == [since(event) for event in of(told, "attempt_start")]
+
+
+def test_a_load_after_training_begins_a_launch() -> None:
+    told = read(
+        "2026-03-01 10:00:00 No checkpoint found, starting from scratch",
+        "2026-03-01 10:00:10 step 10 loss 1",
+        "2026-03-01 10:00:20 step 20 loss 1",
+        "2026-03-01 10:05:00 Resuming from checkpoint /c/step_10",
+        "2026-03-01 10:05:20 step 20 loss 1",
+    )
+
+    assert [str(us(DAY)), str(us(DAY) + 300 * SECOND_US)] == keys(told)
+
+
+def test_steps_that_fall_back_twice_begin_a_launch() -> None:
+    told = read(
+        *(f"2026-03-01 10:{m:02}:00 step {m * 10} loss 1" for m in (1, 2, 3, 4)),
+        *(f"2026-03-01 11:{m:02}:00 step {m * 10} loss 1" for m in (1, 2, 3)),
+    )
+
+    assert [None, str(us(DAY) + 3660 * SECOND_US)] == keys(told)
+    assert [10, 20, 30, 40, 10, 20, 30] == [step for _, step in steps(told)]
+
+
+def test_a_step_torn_out_of_another_line_begins_no_launch() -> None:
+    told = read(
+        *(f"2026-03-01 10:{m:02}:00 step {m * 10} loss 1" for m in (1, 2, 3)),
+        "2026-03-01 10:03:01 step 4 loss 1",  # of step 4711, which another process wrote into
+        *(f"2026-03-01 10:{m:02}:00 step {m * 10} loss 1" for m in (4, 5)),
+    )
+
+    assert [None] == keys(told)
+    assert [10, 20, 30, 40, 50] == [step for _, step in steps(told)]
+
+
+def test_a_launch_that_dies_before_it_trains_is_a_launch() -> None:
+    died = (
+        "[rank0]: 2026-03-01 10:0{0}:00 Starting run nightly restart_count={0}",
+        "[rank0]: Traceback (most recent call last):",
+        '[rank0]:   File "train.py", line 1, in <module>',
+        "[rank0]: ModuleNotFoundError: No module named 'flash'",
+    )
+    told = read(*(line.format(n) for n in (0, 1, 2) for line in died))
+
+    assert [0.0, 60.0, 120.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [0.0, 60.0, 120.0] == [since(event) for event in of(told, "failure")]
+    assert [0, 1, 2] == sorted({event["run_generation"] for event in told if "rank" in event})
+
+
+def test_another_launcher_in_the_same_start_is_no_launch() -> None:
+    told = read(DEEPSPEED.splitlines()[1], MEGATRON.splitlines()[0], *TORCHTITAN.splitlines()[2:])
+
+    assert [8.424] == [since(event) for event in of(told, "attempt_start")]
+
+
+def test_a_piece_of_a_rotated_log_knows_no_launch() -> None:
+    told = read("2026-03-01 10:00:00 step 10 loss 1", "2026-03-01 10:00:10 step 20 loss 1")
+
+    assert [None] == keys(told)
+    assert [] == of(told, "attempt_start")
+
+
+def test_a_log_that_grew_tells_the_same_of_its_beginning() -> None:
+    lines = TORCHTITAN.splitlines()
+    whole = [json.dumps(event) for event in read(TORCHTITAN)]
+    known = {"job", "attempt_start", "progress", "phase_start", "phase_end"}
+
+    for length in range(7, len(lines)):
+        told = [event for event in read(*lines[:length]) if event["event"] in known]
+        assert [] == [event for event in told if json.dumps(event) not in whole]
+
+
+# who
+
+
+def test_a_job_is_what_the_log_calls_it() -> None:
+    told = read(
+        "2026-03-01 10:00:00 SLURM_JOB_ID=4711 SLURM_RESTART_COUNT=2",
+        "2026-03-01 10:00:01 Starting run llama-8b world_size=64 restart_count=1",
+        "2026-03-01 10:00:10 step 10 loss 1",
+        cluster="lab",
+    )
+
+    assert {("llama-8b", "4711", 2, 1)} == {
+        (e["job_id"], e["scheduler_job"], e["run_restart"], e["run_generation"]) for e in told[1:]
+    }
+    assert "run_key" not in told[-1]
+    assert "gpus" not in told[0]
+
+
+def test_a_job_of_slurm_that_has_no_other_name_is_called_as_slurm_calls_it() -> None:
+    lines = ("2026-03-01 10:00:00 slurm job id: 4711", "2026-03-01 10:00:10 step 10 loss 1")
+
+    assert {("lab:4711", "4711")} == {
+        (event["job_id"], event["scheduler_job"]) for event in read(*lines, cluster="lab")
+    }
+    assert {"4711"} == {event["job_id"] for event in read(*lines)}
+
+
+def test_two_jobs_of_slurm_in_one_file_are_two_jobs() -> None:
+    told = read(
+        "SLURM_JOB_ID=1",
+        TORCHTITAN,
+        "SLURM_JOB_ID=2",
+        TORCHTITAN.replace("10:0", "12:0"),
+    )
+
+    assert ["1", "2"] == list(dict.fromkeys(event["job_id"] for event in told))
+
+
+@pytest.mark.parametrize(
+    ("path", "job_id"),
+    [
+        ("/runs/llama-8b.log", "llama-8b"),
+        ("/runs/llama-8b.log.1", "llama-8b"),
+        ("/runs/llama-8b.log-20260301.gz", "llama-8b"),
+        ("/runs/llama-8b/train.log", "llama-8b"),
+        ("/runs/llama-8b/logs/rank_0/stdout.txt", "llama-8b"),
+        ("/runs/llama-8b/torchrun.stdout.log", "llama-8b"),
+        ("/runs/2026/node-07.out", "runs"),
+        ("C:\\runs\\llama-8b\\output.log", "llama-8b"),
+        ("-", "stdin"),
+        ("/logs/slurm-4711.out", "4711"),
+    ],
+)
+def test_a_job_that_the_log_does_not_name_is_named_by_its_place(path: str, job_id: str) -> None:
+    told = read("2026-03-01 10:00:00 step 10 loss 1", name=path)
+
+    assert {job_id} == {event["job_id"] for event in told}
+
+
+def test_the_output_of_sbatch_belongs_to_its_job() -> None:
+    told = read("2026-03-01 10:00:00 step 10 loss 1", name="slurm-4711.out", cluster="lab")
+
+    assert {("lab:4711", "4711")} == {(e["job_id"], e["scheduler_job"]) for e in told}
+
+
+# failures and ends
+
+
+def test_an_exception_comes_first_in_its_message_and_has_the_time_before_it() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "2026-03-01 10:00:30 still alive",
+        "[rank3]: Traceback (most recent call last):",
+        "2026-03-01 10:00:31 step 20 loss 1",  # of another rank
+        '[rank3]:   File "train.py", line 9, in <module>',
+        "[rank3]:     main()",
+        "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+        "2026-03-01 10:00:41 step 30 loss 1",
+    )
+    (failure,) = of(told, "failure")
+
+    assert (3, 30.0) == (failure["rank"], since(failure))
+    assert [
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+        "Traceback (most recent call last):",
+        '  File "train.py", line 9, in <module>',
+        "    main()",
+    ] == failure["message"].splitlines()
+    assert {"line": 7} == json.loads(failure["attrs"])
+    assert [10, 20, 30] == [step for _, step in steps(told)]
+
+
+def test_chained_exceptions_and_boxes_are_read() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "Traceback (most recent call last):",
+        '  File "a.py", line 1, in f',
+        "KeyError: 'x'",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "╭──────────── Traceback (most recent call last) ────────────╮",
+        "│ /srv/train.py:9 in main                                   │",
+        "╰────────────────────────────────────────────────────────────╯",
+        "ValueError: bad shard",
+    )
+
+    assert ["KeyError: 'x'", "ValueError: bad shard"] == [
+        event["message"].splitlines()[0] for event in of(told, "failure")
+    ]
+
+
+def test_a_log_that_breaks_off_in_a_traceback_keeps_what_there_is() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "Traceback (most recent call last):",
+        '  File "a.py", line 1, in f',
+        "    raise ValueError",
+    )
+
+    assert ["raise ValueError"] == [e["message"].splitlines()[0] for e in of(told, "failure")]
+
+
+def test_the_same_failure_of_a_thousand_ranks_is_told_a_few_times() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        *(f"[rank{rank}]: NCCL error: unhandled system error {rank}" for rank in range(1000)),
+    )
+
+    assert 20 == len(of(told, "failure"))
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome", "at"),
+    [
+        (
+            "slurmstepd: error: * JOB 7 ON n CANCELLED AT 2026-03-01T10:00:30 DUE TO PREEMPTION *",
+            "preempted",
+            30.0,
+        ),
+        (
+            "0: slurmstepd: error: * STEP 7.0 CANCELLED AT 2026-03-01T10:00:30 DUE TO TIME LIMIT *",
+            "timeout",
+            30.0,
+        ),
+        ("2026-03-01 10:00:40 Training finished at step 500", "completed", 40.0),
+    ],
+)
+def test_a_log_that_says_how_it_ended_has_an_end(line: str, outcome: str, at: float) -> None:
+    told = read("2026-03-01 10:00:00 step 10 loss 1", line)
+
+    assert ("attempt_end", outcome, at) == (
+        told[-1]["event"],
+        told[-1]["outcome"],
+        since(told[-1]),
+    )
+
+
+def test_a_run_that_reached_its_goal_is_complete_though_its_processes_are_killed() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "2026-03-01 10:00:10 Training completed",
+        "[2026-03-01 10:00:20,256] [ERROR] [launch.py:325:kill] exits with return code = -9",
+    )
+
+    assert ("completed", 20.256) == (told[-1]["outcome"], since(told[-1]))
+
+
+# times
+
+
+def test_times_without_a_zone_are_of_the_readers() -> None:
+    told = read("2026-03-01 02:00:00 step 10 loss 1", zone="America/Los_Angeles")
+
+    assert [(0.0, 10)] == steps(told)
+
+
+def test_a_clock_that_changes_between_two_steps_is_read_right() -> None:
+    told = read(
+        *(
+            f"2026-03-29 {hour:02}:{m}:00 step {hour}{m} loss 1"
+            for hour in (1, 3)
+            for m in (10, 50)
+        ),
+        zone="Europe/Berlin",
+    )
+
+    assert [40, 20, 40] == [
+        (after - before) / 60 for (before, _), (after, _) in pairwise(steps(told))
+    ]
+
+
+def test_a_year_that_was_taken_from_the_file_is_marked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = tmp_path / "llama.log"
+    log.write_text("I0301 10:00:00.5 7 train.py:9] step = 10, loss = 2.5\n" * 2)
+    os.utime(log, (DAY.timestamp() + 60, DAY.timestamp() + 60))
+    told = read_file(log)
+
+    assert [(0.5, 10)] == steps(told)
+    assert {"year_is_guessed": True} == json.loads(told[0]["attrs"])
+    assert "its times tell no year" in caplog.text
+
+
+def test_a_log_without_times_is_refused_with_a_remedy() -> None:
+    with pytest.raises(UnreadableDump, match=r"tells no time .* ts '%Y-%m-%d"):
+        read("iter 10: loss 2.5, time 100.00ms, mfu 30.00%")
+
+
+def test_a_log_of_nothing_known_is_refused_with_a_remedy() -> None:
+    with pytest.raises(UnreadableDump, match=r"no line that a pattern .* ett.toml"):
+        read("2026-03-01 10:00:00 Listening on port 80")
+
+
+# the user's patterns
+
+
+OWN = """
+[[training_log]]
+name = "our loop"
+means = "step"
+contains = ["batches trained"]
+pattern = '(?P<step>\\d+) batches trained, (?P<samples>\\d+) rows'
+"""
+
+
+def test_users_add_patterns_of_their_own() -> None:
+    own = patterns_of(tomllib.loads(OWN)["training_log"], "ett.toml")
+    told = read("2026-03-01 10:00:00 10 batches trained, 640 rows", own=own)
+
+    assert [(10, 640)] == [(e["step"], e["samples"]) for e in of(told, "progress")]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"means": "steps"}, r"'our loop': means must be one of launch, fact"),
+        ({"pattern": "("}, "'our loop': pattern is no regular expression"),
+        ({"pattern": "(?P<stap>1)"}, r"\(\?P<stap>...\) is not known"),
+        ({"contains": []}, "'our loop': contains must be a list of texts"),
+        ({"contains": "x"}, "'our loop': contains must be a list of texts"),
+        ({"name": None}, "name must be a text"),
+        ({"mode": "later"}, "mode must be one of sync, async"),
+        ({"outcome": "lost"}, "outcome must be one of completed"),
+        ({"ok": "no"}, "ok must be true or false"),
+        ({"regex": "x"}, "'regex' is no key"),
+    ],
+)
+def test_a_pattern_that_cannot_be_meant_is_refused(change: dict[str, object], message: str) -> None:
+    (table,) = tomllib.loads(OWN)["training_log"]
+
+    with pytest.raises(UnusableArguments, match=message):
+        patterns_of([table | change], "ett.toml")
+    with pytest.raises(UnusableArguments, match="must be a table"):
+        patterns_of(["x"], "ett.toml")
+
+
+def test_every_pattern_that_comes_with_the_project_has_a_name_of_its_own() -> None:
+    built_in = Path("ingest/training_logs.toml").read_text(encoding="utf-8")
+    names = [table["name"] for table in tomllib.loads(built_in)["training_log"]]
+
+    assert sorted(set(names)) == sorted(names)
+    assert () == patterns(()).particular
+    assert set(Means) == {table["means"] for table in tomllib.loads(built_in)["training_log"]}
+
+
+def test_a_pattern_that_means_one_number_is_not_taken_for_another() -> None:
+    own = patterns_of(
+        [
+            {
+                "name": "p2",
+                "means": "step",
+                "contains": ["phase"],
+                "pattern": r"phase 2 at (?P<step>\d+)",
+            }
+        ],
+        "ett.toml",
+    )
+    told = read(
+        *(f"2026-03-01 10:0{n}:00 phase {n % 3} at {n}00 of it" for n in range(1, 9)), own=own
+    )
+
+    assert [200, 500, 800] == [step for _, step in steps(told)]
+
+
+# recognition
+
+
+@pytest.mark.parametrize("framework", LOGS)
+def test_logs_of_trainers_are_recognised(framework: str) -> None:
+    assert TRAINING_LOG.recognises("x", LOGS[framework].encode())
+    assert TRAINING_LOG.recognises("x", LOGS[framework].encode() + b"\xff\xfe torn")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2026-03-01 10:00:00 Listening on port 80\n",
+        '{"ts": "2026-03-01T10:00:00Z", "event": "failure", "message": "step 10 loss 1"}\n',
+        '{"step": 10, "loss": 2.5, "time": "2026-03-01T10:00:00Z"}\n',
+        "JobID|State|Start|End\n7|FAILED|2026-03-01T10:00:00|2026-03-01T11:00:00\n",
+        "# How to read logs\n```\n2026-03-01 10:00:00 step 10 loss 2.5\n```\n",
+        'print(f"step {step}: loss {loss}")\n',
+        "2026-03-01 10:00:00 Saved the file\n",
+        "I0301 10:00:00.1 7 torch/distributed/elastic/agent/server/api.py:9] starting workers\n"
+        "2026-03-01 10:00:00 step 10 loss 2.5\n",
+    ],
+)
+def test_what_is_no_trainers_log_is_left_alone(text: str) -> None:
+    assert not TRAINING_LOG.recognises("train.log", text.encode())
+
+
+@pytest.mark.real
+def test_of_the_real_dumps_only_the_output_of_trainers_is_recognised(real_logs: Path) -> None:
+    files = [file for file in sorted(real_logs.rglob("*")) if file.is_file()]
+    taken = [
+        str(file.relative_to(real_logs))
+        for file in files
+        if TRAINING_LOG.recognises(file.name, head_of(file))
+    ]
+
+    assert {"torchrun.stdout.log", "torchrun.stderr.log"} >= {Path(file).name for file in taken}
+    assert [] == [file for file in taken if not file.startswith("torch/run")]
+    # with its agent's own level, torchrun tells nothing there
+    assert ["torch/run15_default_loglevel/torchrun.stderr.log"] == [
+        file for file in taken if file.endswith("stderr.log")
+    ]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("run", "tolerance"),
+    [
+        ("run01_clean_sync", 0.2),
+        ("run02_sigkill_async", 0.2),
+        ("run04_oom", 0.2),
+        ("run09_sigterm_preempt", 1.0),  # its log tells whole seconds
+        ("run14_recompiles", 0.2),
+        ("run15_default_loglevel", 0.2),
+    ],
+)
+def test_real_output_tells_what_the_script_measured(
+    real_logs: Path, run: str, tolerance: float
+) -> None:
+    folder = real_logs / "torch" / run
+    told = read_file(folder / "torchrun.stdout.log")
+    golden = json.loads((folder / "golden.json").read_text(encoding="utf-8"))["attempts"]
+
+    assert [attempt["generation"] for attempt in golden] == sorted(
+        {event["run_generation"] for event in told if "run_generation" in event}
+    )
+    for attempt in golden:
+        mine = [e for e in told if e.get("run_generation") == attempt["generation"]]
+        measured = attempt["ranks"]["0"]["phase_s"]
+        blocked = measured.get(
+            "checkpoint_save_async_blocking", measured.get("checkpoint_save_sync")
+        )
+        saved = sum(end - start for start, end in spans(mine, "checkpoint_save"))
+        begun = [e["at_us"] / SECOND_US for e in mine if e.get("phase") == "training"][:1]
+
+        assert begun == pytest.approx(loops_begun(folder, attempt["generation"]), abs=tolerance)
+        assert attempt["resume_step"] == next((step for _, step in resumed(mine)), 0)
+        assert (blocked or 0) == pytest.approx(saved, abs=tolerance)
+
+
+@pytest.mark.real
+def test_in_a_log_that_torchrun_shares_the_trainer_tells_of_no_launch(real_logs: Path) -> None:
+    log = real_logs / "torch" / "job_1153" / "slurm.out"
+    told = list(trainer_events(dump_at(log), reading()))
+
+    assert {"phase_start", "phase_end", "progress", "alive"} == {event["event"] for event in told}
+    assert [80] == [event["resumed_from_step"] for event in told if "resumed_from_step" in event]
+    assert set() == {"job_id", "run_key", "scheduler_job"} & {key for e in told for key in e}
+    assert 240 == max(event["step"] for event in of(told, "progress"))
+
+
+# bad input
+
+
+@pytest.mark.parametrize("framework", LOGS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_no_damage_to_a_log_raises(framework: str, data: st.DataObject) -> None:
+    raw = bytearray(LOGS[framework].encode())
+    for _ in range(data.draw(st.integers(1, 8))):
+        at = data.draw(st.integers(0, len(raw)))
+        piece = data.draw(st.one_of(st.binary(max_size=8), st.sampled_from(DAMAGE)))
+        raw[at : at + data.draw(st.integers(0, 40))] = piece
+    lines = bytes(raw).split(b"\n")
+    data.draw(st.randoms(use_true_random=False)).shuffle(lines[: data.draw(st.integers(0, 20))])
+
+    try:
+        told = [*TRAINING_LOG.read(dump_of("x.log", lines), reading())]
+    except UnreadableDump:
+        return
+    assert all(isinstance(e["at_us"], int) and e["job_id"] for e in told if isinstance(e, dict))
+
+
+DAMAGE = (
+    b"\r",
+    b"\n",
+    b"\0\0\0",
+    b"\x1b[31m",
+    b"[default0]:",
+    b"[rank7]: ",
+    b"3: ",
+    b"\xff\xfe",
+    b"99999999999999999999999",
+    b"Traceback (most recent call last):\n",
+    b"2026-03-01 10:00:00 step 99999999999999999999 loss 1\n",
+    b"2026-02-30 10:00:00 step 7 loss 1\n",
+    b"I0229 10:00:00.000 7 a.py:1] step 7 loss 1\n",
+    b"time 1e999 ms",
+    b"RuntimeError: x\n",
+)
+
+
+def test_torn_lines_bars_and_labels_do_not_hide_what_is_between_them() -> None:
+    told = read(
+        "\r  0%|  | 0/9\r 10%|█ | 1/9 [00:01<00:09]\r[rank0]: 2026-03-01 10:00:00 step 10 loss 1\r",
+        "[default0]:\x1b[32m2026-03-01 10:00:10\x1b[0m step 20 loss 12026-03-01 10:00:10 step",
+        "\0\0\0\0\0[default0]:2026-03-01 10:00:20 step 30 loss 1",
+        b"\xff\xfe\xfa".decode("latin-1") + "2026-03-01 10:00:30 step 40 loss 1",
+        "[default0]:2026-03-01 10:00:40 step 50 loss 1",
+    )
+
+    assert [10, 20, 30, 50] == [step for _, step in steps(told)]
+
+
+def test_text_of_another_format_in_the_middle_says_nothing() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "JobID|State|Start|End",
+        "7|FAILED|2026-03-01T10:00:00|2026-03-01T11:00:00",
+        ':::MLLOG {"key": "run_start", "time_ms": 1772359205000, "metadata": {"step": 99}}',
+        '{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"training"}]}]}]}',
+        '{"ts": 1772359206, "event": "progress", "job_id": "other", "step": 99}',
+        "+-----+-----+\n| GPU | Mem |\n+-----+-----+",
+        "2026-03-01 10:00:10 step 20 loss 1",
+    )
+
+    assert [10, 20] == [step for _, step in steps(told)]
+    assert {"x"} == {event["job_id"] for event in told}
+
+
+def test_memory_is_bounded_by_what_is_open_not_by_the_log() -> None:
+    def lines() -> Iterator[Line]:
+        for number in range(1, 60_000):
+            yield number, b"2026-03-01 10:00:00 step %d loss 1" % number
+
+    told = TRAINING_LOG.read(Dump("x.log", None, lines), reading())
+
+    assert 3 >= sum(1 for _ in told) - 2  # all steps are of one second
+
+
+def loops_begun(run: Path, generation: int) -> list[float]:
+    """When the script entered its train loop, as it measured itself."""
+    truth = run / "truth" / f"attempt{generation}_rank0.jsonl"
+    records = map(json.loads, truth.read_text(encoding="utf-8").splitlines())
+    return [told["wall"] for told in records if (told["phase"], told["ev"]) == ("train_loop", "B")]
+
+
+# what a log is made of, and what is asked of its events
+
+
+def read(
+    *lines: str,
+    name: str = "x.log",
+    cluster: str | None = None,
+    zone: str = "UTC",
+    own: tuple[Pattern, ...] = (),
+) -> list[Event]:
+    raw = "\n".join(line.removesuffix("\n") for line in lines).encode().split(b"\n")
+    return events(dump_of(name, raw), Reading(cluster, ZoneInfo(zone), own))
+
+
+def read_file(file: Path) -> list[Event]:
+    return events(dump_at(file), reading())
+
+
+def dump_at(file: Path) -> Dump:
+    raw = file.read_bytes().removesuffix(b"\n").split(b"\n")
+    return Dump(str(file), file, lambda: iter(enumerate(raw, 1)))
+
+
+def events(dump: Dump, reading: Reading) -> list[Event]:
+    told = list(TRAINING_LOG.read(dump, reading))
+
+    assert [] == [event for event in told if isinstance(event, Rejected)]
+    return [event for event in told if not isinstance(event, Rejected)]
+
+
+def dump_of(name: str, lines: list[bytes]) -> Dump:
+    return Dump(name, None, lambda: iter(enumerate(lines, 1)))
+
+
+def reading() -> Reading:
+    return Reading(None, ZoneInfo("UTC"))
+
+
+def head_of(file: Path) -> bytes:
+    raw = file.read_bytes()
+    return (gzip.decompress(raw) if file.suffix == ".gz" else raw)[:65536]
+
+
+def us(at: datetime) -> int:
+    return round(at.timestamp() * SECOND_US)
+
+
+def since(event: Event) -> float:
+    return (event["at_us"] - us(DAY)) / SECOND_US
+
+
+def of(told: list[Event], kind: str) -> list[Event]:
+    return [event for event in told if event["event"] == kind]
+
+
+def steps(told: list[Event]) -> list[tuple[float, int]]:
+    return [(since(event), event["step"]) for event in of(told, "progress")]
+
+
+def phases(told: list[Event]) -> list[tuple[str, str, float, int | None]]:
+    return [(e["event"], e["phase"], since(e), e.get("step")) for e in told if "phase" in e]
+
+
+def spans(told: list[Event], phase: str) -> list[tuple[float, float]]:
+    times = [since(event) for event in told if event.get("phase") == phase]
+    return list(zip(times[::2], times[1::2], strict=True))
+
+
+def resumed(told: list[Event]) -> list[tuple[float, int]]:
+    return [(since(e), e["resumed_from_step"]) for e in told if "resumed_from_step" in e]
+
+
+def keys(told: list[Event]) -> list[str | None]:
+    return list(dict.fromkeys(event.get("run_key") for event in told if event["event"] != "job"))
