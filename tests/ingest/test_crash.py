@@ -83,7 +83,10 @@ def test_kills_at_any_moment_lose_halve_and_double_nothing(tmp_path: Path) -> No
             eager(warehouse, *dumps), cwd=ROOT, capture_output=True, text=True
         )
 
-        assert (0, "") == (finished.returncode, finished.stderr)
+        # on a slow machine it says how far it has got
+        told = [line for line in finished.stderr.splitlines() if not line.startswith("INFO")]
+
+        assert (0, []) == (finished.returncode, told)
         assert {} == differences(undisturbed, warehouse)
         assert rows(undisturbed, "select sum(events) from ingested_files") == rows(
             warehouse, "select sum(events) from ingested_files"
