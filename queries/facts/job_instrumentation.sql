@@ -2,14 +2,6 @@
 -- grain: one row per job_no
 with
 
-unable as (
-
-    select source_no
-    from sources
-    where not says_training
-
-),
-
 spoken as (
 
     select
@@ -50,28 +42,29 @@ spoken as (
 
 ),
 
--- a format that may hold training or may not is known by what it held
-trained as (
-
-    select job_no
-    from stg_events
-    where
-        phase = 'training'
-        and source_no in (select unable.source_no from unable)
-    group by job_no
-
-),
-
 able as (
 
     select
         spoken.job_no,
-        bool_or(sources.says_training or trained.job_no is not null) as says_training,
+        bool_or(sources.says_training) as says_training,
         bool_or(sources.says_saves or sources.says_resumes) as says_restores
     from spoken
     inner join sources on spoken.source_no = sources.source_no
-    left join trained on spoken.job_no = trained.job_no
     group by spoken.job_no
+
+),
+
+-- a format that may hold training or may not is known by what it held
+trained as (
+
+    select windows.job_no
+    from phase_spans as spans
+    inner join attempt_windows as windows on spans.attempt_no = windows.attempt_no
+    inner join able on windows.job_no = able.job_no
+    where
+        spans.phase = 'training'
+        and not able.says_training
+    group by windows.job_no
 
 ),
 
@@ -86,7 +79,8 @@ interrupted as (
 
 select
     able.job_no,
-    able.says_training
+    (able.says_training or trained.job_no is not null)
     and (able.says_restores or interrupted.job_no is null) as is_instrumented
 from able
+left join trained on able.job_no = trained.job_no
 left join interrupted on able.job_no = interrupted.job_no

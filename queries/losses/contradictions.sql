@@ -42,6 +42,49 @@ found as (
 
 ),
 
+compared as (
+
+    select
+        windows.job_no,
+        windows.attempt,
+        case
+            when events.row_no = ends.row_no then null
+            when events.at_us < windows.natural_start_us then 'end_before_start'
+            when events.is_scheduler <> ends.is_scheduler and events.outcome <> ends.outcome
+                then 'sources_disagree'
+            when events.at_us = ends.ended_us and coalesce(events.outcome = ends.outcome, true)
+                then null
+            -- several launches of a joined job never end at one instant
+            when not windows.is_joined then 'several_ends'
+            when
+                events.is_scheduler = ends.is_scheduler
+                and coalesce(events.launch, '') = coalesce(ends.launch, '')
+                then 'several_ends'
+            when events.outcome <> ends.outcome then 'sources_disagree'
+        end as kind,
+        case
+            when events.at_us < windows.natural_start_us or events.outcome is null
+                then coalesce(cast(events.outcome as varchar), 'no outcome')
+            when events.is_scheduler <> ends.is_scheduler
+                then concat('the scheduler says ', ends.outcome, ', the trainer ', events.outcome)
+            when windows.is_joined and coalesce(events.launch, '') <> coalesce(ends.launch, '')
+                then concat(ends.outcome, ' stands, another source says ', events.outcome)
+            else cast(events.outcome as varchar)
+        end as what,
+        events.at_us
+    from stg_events as events
+    inner join attempt_windows as windows
+        on
+            events.job_no = windows.job_no
+            and events.attempt = windows.attempt
+    left join attempt_ends as ends
+        on
+            events.job_no = ends.job_no
+            and events.attempt = ends.attempt
+    where events.event = 'attempt_end'
+
+),
+
 told as (
 
     select
@@ -56,68 +99,13 @@ told as (
     union all
 
     select
-        windows.job_no,
-        windows.attempt,
-        case
-            when events.at_us < windows.natural_start_us then 'end_before_start'
-            else 'several_ends'
-        end as kind,
-        coalesce(cast(events.outcome as varchar), 'no outcome') as what,
-        events.at_us
-    from stg_events as events
-    inner join attempt_windows as windows
-        on
-            events.job_no = windows.job_no
-            and events.attempt = windows.attempt
-    left join attempt_ends as ends
-        on
-            events.job_no = ends.job_no
-            and events.attempt = ends.attempt
-    where
-        events.event = 'attempt_end'
-        and events.row_no is distinct from ends.row_no
-        and (
-            events.at_us < windows.natural_start_us
-            or (
-                (
-                    events.at_us <> ends.ended_us
-                    or (events.outcome is not null and events.outcome <> ends.outcome)
-                )
-                -- several sources of a joined job never end it at one instant
-                and (
-                    not windows.is_joined
-                    or (
-                        events.is_scheduler = ends.is_scheduler
-                        and events.launch is not distinct from ends.launch
-                    )
-                )
-            )
-        )
-
-    union all
-
-    select
-        events.job_no,
-        events.attempt,
-        'sources_disagree' as kind,
-        case
-            when events.is_scheduler = ends.is_scheduler
-                then concat(ends.outcome, ' stands, another source says ', events.outcome)
-            else concat('the scheduler says ', ends.outcome, ', the trainer ', events.outcome)
-        end as what,
-        events.at_us
-    from stg_events as events
-    inner join attempt_ends as ends
-        on
-            events.job_no = ends.job_no
-            and events.attempt = ends.attempt
-    where
-        events.event = 'attempt_end'
-        and events.outcome <> ends.outcome
-        and (
-            events.is_scheduler <> ends.is_scheduler
-            or events.launch is distinct from ends.launch
-        )
+        job_no,
+        attempt,
+        kind,
+        what,
+        at_us
+    from compared
+    where kind is not null
 
     union all
 

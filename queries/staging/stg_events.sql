@@ -56,58 +56,8 @@ select
     scoped.row_no,
     scoped.file_no,
     scoped.source_no,
-    placed.job_no,
-    placed.attempt,
-    scoped.at_us,
-    scoped.end_us,
-    scoped.event,
-    scoped.phase,
-    scoped.stage,
-    scoped.rank,
-    -- below zero: the source and then the rank, so that no source ends what another began
-    -(placed.teller * 4294967296 + coalesce(scoped.rank % 4294967295 + 1, 0)) as reporter,
-    scoped.step,
-    scoped.mode,
-    scoped.ok,
-    scoped.cache,
-    scoped.recompiles,
-    scoped.resumed_from_step,
-    scoped.outcome,
-    scoped.exit_code,
-    scoped.signal,
-    scoped.message,
-    scoped.category,
-    scoped.cause_category,
-    scoped.cause_rule,
-    scoped.cause_rank,
-    scoped.evidence,
-    scoped.evidence_line,
-    scoped.team,
-    scoped.user_name,
-    scoped.workload,
-    scoped.model,
-    scoped.cluster,
-    scoped.gpus,
-    scoped.gpu_type,
-    scoped.priority,
-    scoped.name,
-    scoped.partition_name,
-    scoped.allocation_id,
-    scoped.suspended_us,
-    false as is_scheduler,
-    placed.launch,
-    cast(null as varchar) as row_state
-from scoped_events as scoped
-inner join stg_placements as placed on scoped.row_no = placed.row_no
-
-union all
-
-select
-    scoped.row_no,
-    scoped.file_no,
-    scoped.source_no,
-    coalesce(placed.job_no, told.job_no) as job_no,
-    coalesce(placed.attempt, told.attempt) as attempt,
+    told.job_no,
+    told.attempt,
     scoped.at_us,
     scoped.end_us,
     -- the end of a RESIZING row is not the end of its attempt, only a sign of life
@@ -118,7 +68,11 @@ select
     scoped.phase,
     scoped.stage,
     scoped.rank,
-    scoped.rank as reporter,
+    -- below zero: the source and then the rank, so that no source ends what another began
+    case
+        when told.teller is null then scoped.rank
+        else -(told.teller * 4294967296 + coalesce(scoped.rank % 4294967295 + 1, 0))
+    end as reporter,
     scoped.step,
     scoped.mode,
     scoped.ok,
@@ -148,9 +102,8 @@ select
     scoped.partition_name,
     scoped.allocation_id,
     scoped.suspended_us,
-    true as is_scheduler,
-    cast(null as varchar) as launch,
+    told.is_scheduler,
+    told.launch,
     told.row_state
 from scoped_events as scoped
-inner join stg_scheduler_events as told on scoped.row_no = told.row_no
-left join stg_scheduler_places as placed on scoped.row_no = placed.row_no
+inner join stg_numbered as told on scoped.row_no = told.row_no

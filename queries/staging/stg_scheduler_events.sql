@@ -15,6 +15,7 @@ told as (
         scoped.end_us,
         scoped.gpus,
         scoped.outcome,
+        scoped.category,
         files.clock_us,
         case
             when scoped.event in ('attempt_end', 'alive') then 'end'
@@ -49,6 +50,7 @@ ranked as (
                 end_us desc nulls last,
                 gpus desc nulls last,
                 outcome desc nulls last,
+                category desc nulls last,
                 row_no asc
         ) as precedence
     from told

@@ -21,6 +21,7 @@ from tests.oracle.measures import (
     AttemptMeasures,
     Event,
     Measures,
+    course_of,
     distinct,
     lives_of,
     measure_lives,
@@ -68,7 +69,11 @@ def measure_dumps(
     dumps: Sequence[Dump], *, stale_after_us: int = SIX_HOURS_US, timezone: str = "UTC"
 ) -> Joined:
     """All measures of what the dumps tell together."""
-    told = [Told(dump, fields, newest_of(dump)) for dump in dumps for fields in dump.events]
+    told = [
+        Told(dump, fields, clock)
+        for dump, clock in [(dump, newest_of(dump)) for dump in dumps]
+        for fields in dump.events
+    ]
     clocks: dict[str, int] = {}
     for one in told:
         clocks[one.dump.source] = max(clocks.get(one.dump.source, 0), one.clock)
@@ -200,6 +205,7 @@ def row_of(key: str, told: list[Told]) -> Row:
             one.fields.get("end_us", -1),
             one.fields.get("gpus", -1),
             OUTCOMES.index(one.fields.get("outcome")),
+            one.fields.get("category", ""),
         ),
     ):
         kind = one.fields["event"]
@@ -431,12 +437,14 @@ class Fleet:
             )
         }
         for key, told in spoken.items():
-            for one in told:
-                if "scheduler_job" in one.fields:
-                    stated, cluster = one.fields["scheduler_job"], one.fields.get("cluster")
-                    for scheduled in self.chains:
-                        if scheduled != key and may_mean(stated, cluster, scheduled):
-                            joined |= {key, scheduled}
+            for stated, cluster in {
+                (one.fields["scheduler_job"], one.fields.get("cluster"))
+                for one in told
+                if "scheduler_job" in one.fields
+            }:
+                for scheduled in self.chains:
+                    if scheduled != key and may_mean(stated, cluster, scheduled):
+                        joined |= {key, scheduled}
         return joined
 
     def _link(self, launch: Launch) -> None:
@@ -917,7 +925,7 @@ def measure_joined(
     measured = measure_lives(job_id, events, lives, zone)
     able = [says[event.source] for event in events]
     is_interrupted = any(life.is_interruption for life in lives)
-    has_trained = any(event.phase == "training" for event in events)
+    has_trained = any(span.phase == "training" for life in lives for span in course_of(life).spans)
     if (has_trained or any(training for training, _, _ in able)) and (
         not is_interrupted or any(saves or resumes for _, saves, resumes in able)
     ):

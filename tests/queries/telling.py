@@ -1,17 +1,20 @@
 """Dump formats that only tests have: lines that say, word for word, what a collector would yield.
 
-So the joining of sources is tested apart from the reading of any of them.
+So the joining of sources is tested apart from the reading of any of them. The first line of a dump
+names its format.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from ingest import formats
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.events import Event, Rejected, Says
 from ingest.formats import FORMATS, Format
@@ -26,21 +29,27 @@ SAYS = {
 
 def register(patch: pytest.MonkeyPatch) -> None:
     """Let `ett-ingest` in this process know the formats."""
-    for name, says in SAYS.items():
-        collector = Collector(name, says, _never, _read)
-        patch.setitem(FORMATS, name, Format(name, says, collector))
+    collectors = [
+        Collector(name, says, partial(_is_called, name), _read) for name, says in SAYS.items()
+    ]
+    for collector in collectors:
+        patch.setitem(FORMATS, collector.name, Format(collector.name, collector.says, collector))
+    patch.setattr(formats, "COLLECTORS", (*formats.COLLECTORS, *collectors))
 
 
-def write_told(path: Path, events: Iterable[Mapping[str, Any]]) -> Path:
-    """Write events as a collector yields them, one a line."""
-    path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+def write_told(path: Path, format: str, events: Iterable[Mapping[str, Any]]) -> Path:
+    """Write events as a collector yields them, one a line, under the name of their format."""
+    lines = [f"{format}\n", *(json.dumps(event) + "\n" for event in events)]
+    path.write_text("".join(lines), encoding="utf-8")
     return path
 
 
-def _never(_name: str, _head: bytes) -> bool:
-    return False
+def _is_called(format: str, _name: str, head: bytes) -> bool:
+    return head.startswith(f"{format}\n".encode())
 
 
 def _read(dump: Dump, _reading: Reading) -> Iterator[Event | Rejected]:
-    for _, line in dump.lines():
+    lines = dump.lines()
+    next(lines)
+    for _, line in lines:
         yield cast(Event, json.loads(line))

@@ -791,8 +791,10 @@ def test_a_scheduler_and_a_trainer_describe_one_job_together(
         "trainer_init": 30.0,
         "effective": 830.0,
     } == areas(warehouse, "95", 2)
-    assert [("several_ends", 1)] == rows(
-        warehouse, "select kind, count(*) from anomalies where kind = 'several_ends' group by 1"
+    assert [("sources_disagree", 1)] == rows(
+        warehouse,
+        "select kind, count(*) from anomalies where kind in ('several_ends', 'sources_disagree') "
+        "group by 1",
     )
     assert [("events",), ("slurm-sacct",)] == rows(
         warehouse, "select source from sources order by 1"

@@ -138,7 +138,9 @@ def test_variant_a_order_repetition_and_splitting_change_nothing(tmp_path: Path)
         loaded(pieces, chosen, name=f"{number}.jsonl")
     assert 0 == ingest(pieces / "warehouse", pieces / "0.jsonl", pieces / "1.jsonl")
 
-    for view in ("attempts", "area_by_attempt", "team_day", "jobs", "identity_by_day"):
+    # of a line that several dumps have, the one that was ingested first is named
+    attempts = "(select * exclude (failure_evidence_file) from attempts)"
+    for view in (attempts, "area_by_attempt", "team_day", "jobs", "identity_by_day"):
         assert sorted(rows(once, f"from {view}"), key=repr) == sorted(
             rows(pieces / "warehouse", f"from {view}"), key=repr
         )

@@ -1,0 +1,129 @@
+"""The joining of sources against its oracle, on random fleets of several sources: every attempt."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from ingest import facts, publish, warehouse
+from ingest.settings import Settings
+from tests.ingest.warehouses import VIEWS, contents, differences
+from tests.oracle.joining import Dump, measure_dumps
+from tests.oracle.sources import random_dumps
+from tests.queries import telling
+from tests.queries.agreement import disagreements
+from tests.queries.engine import ingest, rows
+
+SEEN = (*VIEWS, "clock_offsets")
+
+
+@pytest.fixture(autouse=True)
+def told_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    telling.register(monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seeds", "timezone"), [(range(300), "UTC"), (range(1000, 1300), "Asia/Kolkata")]
+)
+def test_engine_and_oracle_agree_on_random_fleets_of_several_sources(
+    seeds: range, timezone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "ett.toml"
+    config.write_text(f'timezone = "{timezone}"\n', encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(config))
+    dumps = fleet(seeds)
+    loaded(tmp_path, "warehouse", dumps)
+    joined = measure_dumps(dumps, timezone=timezone)
+
+    assert len(joined.measures.attempts) > 2_000
+    assert [] == disagreements(tmp_path / "warehouse", joined.measures)[:5]
+    jobs = {job_id for job_id, _ in joined.measures.attempts}
+    assert {one.job_id for one in joined.ambiguities} & jobs == {
+        job_id
+        for (job_id,) in rows(
+            tmp_path / "warehouse", "select job_id from anomalies where kind = 'ambiguous_job'"
+        )
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sources_of_the_same_jobs_may_come_in_any_order_and_again(
+    seed: int, tmp_path: Path
+) -> None:
+    dumps = fleet(range(seed * 2000, seed * 2000 + 25))
+    chance = random.Random(seed)
+    turned = [*chance.sample(dumps, len(dumps)), *chance.sample(dumps, 2)]
+    loaded(tmp_path, "forth", dumps)
+    loaded(tmp_path, "back", turned)
+
+    assert {} == differences(tmp_path / "forth", tmp_path / "back")
+
+
+@pytest.mark.slow
+def test_a_full_rebuild_gives_what_the_increments_gave(tmp_path: Path) -> None:
+    loaded(tmp_path, "warehouse", fleet(range(3000, 3025)))
+    in_pieces = contents(tmp_path / "warehouse", SEEN)
+    with warehouse.opened(tmp_path / "warehouse", print, 5) as opened:
+        opened.connection.execute("begin")
+        facts.rebuild(opened, Settings())
+        opened.connection.execute("commit")
+        publish.publish(opened, Settings(), datetime(2026, 3, 1))
+
+    assert in_pieces == contents(tmp_path / "warehouse", SEEN)
+
+
+def test_jobs_that_may_be_one_are_computed_in_one_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dumps = fleet(range(4000, 4006))
+    loaded(tmp_path, "whole", dumps)
+    monkeypatch.setattr(facts, "_EVENTS_AT_ONCE", 400)
+    loaded(tmp_path, "parts", dumps)
+
+    assert {} == differences(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_the_comparison_finds_a_microsecond(tmp_path: Path) -> None:
+    """The check can fail: an oracle that is told one event a microsecond later is found out."""
+    dumps = fleet(range(5, 9))
+    loaded(tmp_path, "warehouse", dumps)
+    moved = [replace(dump, events=later(dump.events)) for dump in dumps]
+
+    assert [] == disagreements(tmp_path / "warehouse", measure_dumps(dumps).measures)
+    assert [] != disagreements(tmp_path / "warehouse", measure_dumps(moved).measures)
+
+
+def fleet(seeds: Iterable[int]) -> list[Dump]:
+    """The dumps of many seeds, put together to two for each source."""
+    parts: dict[tuple[str, int], list[Dump]] = defaultdict(list)
+    for seed in seeds:
+        for number, dump in enumerate(random_dumps(seed, prefix=f"s{seed}-")):
+            parts[dump.source, number % 2].append(dump)
+    return [
+        replace(dumps[0], events=tuple(event for dump in dumps for event in dump.events))
+        for dumps in parts.values()
+    ]
+
+
+def loaded(folder: Path, name: str, dumps: Sequence[Dump]) -> None:
+    for number, dump in enumerate(dumps):
+        path = telling.write_told(folder / f"{name}-{number}", dump.format, dump.events)
+
+        assert 0 == ingest(folder / name, path)
+
+
+def later(events: Iterable[dict[str, object]]) -> tuple[dict[str, object], ...]:
+    return tuple(
+        event | {"at_us": int(str(event["at_us"])) + 1}
+        if event["event"] == "attempt_end"
+        else event
+        for event in events
+    )
