@@ -17,6 +17,16 @@ told as (
         scoped.outcome,
         scoped.category,
         files.clock_us,
+        -- what tells the same end is one telling, as old as its newest
+        max(files.clock_us) over (
+            partition by
+                scoped.job_no, scoped.row_key, scoped.event, scoped.phase, scoped.at_us,
+                scoped.outcome
+        ) as told_us,
+        case
+            when scoped.exit_code is null and scoped.signal is null then 1
+            else 0
+        end as is_silent,
         case
             when scoped.event in ('attempt_end', 'alive') then 'end'
             when scoped.event in ('phase_start', 'phase_end') then concat('phase ', scoped.phase)
@@ -44,8 +54,10 @@ ranked as (
             partition by job_no, row_key, slot
             order by
                 rank_of_kind asc,
-                clock_us desc,
+                told_us desc,
                 at_us desc,
+                is_silent asc,  -- some dialects have no exit codes
+                clock_us desc,
                 -- one dump that tells a row twice, and not alike
                 end_us desc nulls last,
                 gpus desc nulls last,

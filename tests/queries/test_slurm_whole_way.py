@@ -968,3 +968,22 @@ def waits_in_rows() -> dict[tuple[str, int], float]:
 
 def ran(cells: Cells) -> bool:
     return cells["ElapsedRaw"] != "0" or cells["State"] == "FAILED"
+
+
+@pytest.mark.real
+def test_a_dialect_without_exit_codes_takes_none_from_the_table(
+    real_logs: Path, tmp_path: Path
+) -> None:
+    """`sacct --json` of old releases says success of every job; in either order the table stays."""
+    told = real_logs / "slurm/snap2_quiet"
+    table_of, document = told / "sacct_D_P_admin.txt", told / "sacct_D.json.gz"
+    ends = "select job_id, attempt, outcome, exit_code, failure_category from attempts order by all"
+    for name, dumps in {
+        "table": (table_of,), "before": (table_of, document), "after": (document, table_of),
+    }.items():  # fmt: skip
+        for dump in dumps:
+            ingest(tmp_path / name, dump)
+    alone = rows(tmp_path / "table", ends)
+
+    assert 100 < len(alone)
+    assert alone == rows(tmp_path / "before", ends) == rows(tmp_path / "after", ends)
