@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench import causes, texts
 from bench.processes import Cost, in_turn, middle, python
 from ingest import fields
 
@@ -24,6 +25,10 @@ def main() -> int:
     chosen = parser.parse_args()
     with TemporaryDirectory(prefix="ett-bench-", dir=chosen.folder) as folder:
         _compare(Path(folder), chosen.events, chosen.runs)
+    print("\nText formats")
+    texts.main()
+    print("\nCauses")
+    causes.main()
     return 0
 
 

@@ -1,0 +1,128 @@
+"""How fast text formats are read: MB a second of processor time, through each collector alone.
+
+`python -m bench.texts`. The logs are made here: lines as trainers write them, most of them chatter.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zoneinfo import ZoneInfo
+
+from ingest import dumps
+from ingest.collectors.base import Dump, Reading
+from ingest.formats import recognise
+
+MEGABYTES = 40
+_BEGUN = datetime(2026, 3, 1, tzinfo=UTC)
+_CHATTER = (
+    "loading shard {n} of corpus from cache, 4096 documents, no repeats found in this one so far",
+    "rank {n}: memory allocated 61234.5 MB, reserved 70112.0 MB, retries 0, fragments {n}",
+    "tokenizer: merged {n} pairs, vocabulary 128256, unknown 0, special 12, longest piece 31",
+)
+
+
+def main() -> int:
+    """Make one log of each kind, read it, print a table."""
+    print(f"{'text format':<34}{'MB/s':>8}{'events':>10}")
+    with TemporaryDirectory(prefix="ett-bench-") as folder:
+        for name, lines in _LOGS.items():
+            path = Path(folder, f"{name.replace(' ', '-')}.log")
+            size = _write(path, lines())
+            seconds, events = _read(path)
+            print(f"{name:<34}{size / 1e6 / seconds:>8.0f}{events:>10,}", flush=True)
+            path.unlink()
+    return 0
+
+
+def _write(path: Path, lines: Iterator[str]) -> int:
+    size = 0
+    with path.open("w", encoding="utf-8") as log:
+        for line in lines:
+            size += log.write(line + "\n")
+            if size > MEGABYTES * 1_000_000:
+                break
+    return size
+
+
+def _read(path: Path) -> tuple[float, int]:
+    file = dumps.DumpFile(str(path), path, path.stat().st_size, "none")
+    format = recognise(str(path), dumps.head(file))
+    assert format is not None and format.collector is not None, path
+    dump = Dump(str(path), path, lambda: dumps.lines(file, print))
+    began = time.process_time()
+    events = sum(1 for _ in format.collector.read(dump, Reading(None, ZoneInfo("UTC"))))
+    return time.process_time() - began, events
+
+
+def _at(step: int) -> datetime:
+    return _BEGUN + timedelta(seconds=step)
+
+
+def _chatter(every: int, told: Callable[[int], str]) -> Iterator[str]:
+    """`told` once among so many lines of chatter."""
+    step = 0
+    while True:
+        step += 1
+        yield told(step)
+        for n in range(every):
+            yield f"{_at(step):%Y-%m-%d %H:%M:%S},123 - {_CHATTER[n % 3].format(n=n)}"
+
+
+def _torchtitan(step: int) -> str:
+    return (
+        f"{_at(step):%Y-%m-%d %H:%M:%S},123 - root - INFO - step: {step:>5}  loss:  4.1234  "
+        f"memory: 60.12GiB(75.80%)  tps: 5,123  tflops: 310.22  mfu: 31.37%"
+    )
+
+
+def _megatron(step: int) -> str:
+    return (
+        f" [{_at(step):%Y-%m-%d %H:%M:%S}] iteration {step:>8}/ 9000000 | consumed samples: "
+        f"{step * 512:>12} | elapsed time per iteration (ms): 998.1 | learning rate: 2.9E-04 | "
+        "global batch size:   512 | lm loss: 2.411E+00 | loss scale: 1.0 | grad norm: 0.31 | "
+        "number of skipped iterations:   0 | number of nan iterations:   0 |"
+    )
+
+
+def _torchrun() -> Iterator[str]:
+    for text in (
+        "launcher/api.py:254] Starting elastic_operator with launch configs:",
+        "launcher/api.py:254]   run_id                   : bench",
+        "elastic/agent/server/api.py:525]   restart_count=0",
+        "elastic/agent/server/api.py:533] [default] Starting worker group",
+    ):
+        yield f"I0301 00:00:01.123000 4242 torch/distributed/{text}"
+    for line in _chatter(40, _torchtitan):
+        yield f"[default0]:{line}"
+
+
+def _sacct() -> Iterator[str]:
+    yield (
+        "JobIDRaw|JobID|JobName|User|Account|Partition|QOS|State|ExitCode|Submit|Start|End|"
+        "AllocTRES"
+    )
+    job = 1_000
+    while True:
+        job += 1
+        at = _at(job)
+        start, end = at + timedelta(minutes=5), at + timedelta(hours=3)
+        times = "|".join(f"{one:%Y-%m-%dT%H:%M:%S}" for one in (at, start, end))
+        yield f"{job}|{job}|pretrain|ann|ads|gpu|normal|COMPLETED|0:0|{times}|gres/gpu=64,cpu=512"
+        yield f"{job}.batch|{job}.batch|batch||ads|||COMPLETED|0:0|{times}|cpu=512"
+
+
+_LOGS: dict[str, Callable[[], Iterator[str]]] = {
+    "training-log, 1 step in 40 lines": lambda: _chatter(40, _torchtitan),
+    "training-log, torchtitan steps": lambda: _chatter(0, _torchtitan),
+    "training-log, Megatron steps": lambda: _chatter(0, _megatron),
+    "torchelastic, trainer beside it": _torchrun,
+    "slurm-sacct": _sacct,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
