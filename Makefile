@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy
+.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate
 
 bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
@@ -61,6 +61,10 @@ deploy: ## write the files under deploy/ that Prometheus, Alertmanager and Grafa
 bench: ## measure ingest, publish and pages on this machine
 	@tools/install dev
 	$(bin)/python -m bench
+
+calibrate: ## set the detector's thresholds anew by replaying fleets in which nothing changes; read their difference before you keep it
+	@tools/install dev
+	$(bin)/python -m bench.calibrate
 
 sample: ## the sample fleet anew, ending yesterday (UTC), into .sample
 	@tools/install run

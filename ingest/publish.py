@@ -16,7 +16,7 @@ import duckdb
 from ingest import calendar, detail
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse
-from queries import model
+from queries import model, regressions
 
 KEPT_PUBLICATIONS = 3
 _WHOLE_EVERY = 64
@@ -117,7 +117,7 @@ def _choose(connection: duckdb.DuckDBPyConnection, *, is_whole: bool) -> None:
         "create or replace temp table publishing_jobs as select job_id from unpublished_jobs"
     )
     days = (
-        "select distinct day from save_facts_kept"
+        "select distinct day from team_day_sums_kept"
         if is_whole
         else "select day from unpublished_days"
     )
@@ -150,6 +150,7 @@ def _build(
     try:
         _describe(connection, settings, now)
         model.serve(connection)
+        regressions.serve(connection, settings.detection)
         connection.execute("use warehouse")
     finally:
         connection.execute("use warehouse")
@@ -173,6 +174,11 @@ def _describe(connection: duckdb.DuckDBPyConnection, settings: Settings, now: da
     )
     connection.execute(
         "create or replace temp table publishing_targets (team varchar, ett_ratio double)"
+    )
+    connection.execute(
+        "create or replace temp table publishing_prices as "
+        "select ?::double as gpu_hour_price, ?::varchar as currency",
+        [settings.gpu_hour_price, settings.currency],
     )
     connection.executemany(
         "insert into publishing_targets values (?, ?)", list(settings.targets.items())

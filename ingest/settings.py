@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from ingest.causes_own import with_rules_of_user
 from ingest.causes_rules import RuleBook, shipped
 from ingest.collectors.training_log_patterns import Pattern, patterns_of
 from ingest.errors import UnusableArguments
+from queries.regressions import Settings as DetectionSettings
 
 _KNOWN = {
     "timezone", "stale_after_hours", "targets", "exclude", "identity", "failure_rule",
-    "training_log",
+    "training_log", "price", "regressions",
     "alerts",  # read by `python -m deploy`
 }  # fmt: skip
 
@@ -32,9 +34,12 @@ class Settings:
     targets: dict[str, float] = field(default_factory=lambda: {"fleet": 0.9})
     excluded_partitions: tuple[str, ...] = ()
     excluded_names: tuple[str, ...] = ()
+    gpu_hour_price: float | None = None
+    currency: str | None = None
     identity: tuple[identity.IdentityRule, ...] = ()
     training_logs: tuple[Pattern, ...] = ()
     failure_rules: RuleBook = field(default_factory=shipped)
+    detection: DetectionSettings = field(default_factory=DetectionSettings)
 
 
 def as_text(settings: Settings) -> str:
@@ -46,6 +51,9 @@ def as_text(settings: Settings) -> str:
         "timezone": settings.timezone,
         "stale_after": settings.stale_after,
         "targets": settings.targets,
+        "gpu_hour_price": settings.gpu_hour_price,
+        "currency": settings.currency,
+        "detection": asdict(settings.detection),
         "excluded_partitions": settings.excluded_partitions,
         "excluded_names": settings.excluded_names,
         "failure_rules": settings.failure_rules.fingerprint,
@@ -68,12 +76,16 @@ def read_settings(path: Path) -> Settings:
     misspelt = sorted(exclude.keys() - {"partitions", "names"})
     if misspelt:
         raise UnusableArguments(f"{path}: exclude.{misspelt[0]} is no setting.")
+    price = _price(path, _table(path, table, "price"))
     return Settings(
         timezone=_timezone(path, table.get("timezone", "UTC")),
         stale_after=_hours(path, table.get("stale_after_hours", 6)),
         targets=_targets(path, _table(path, table, "targets")),
         excluded_partitions=_patterns(path, exclude, "partitions"),
         excluded_names=_patterns(path, exclude, "names"),
+        gpu_hour_price=price[0],
+        currency=price[1],
+        detection=_detection(path, _table(path, table, "regressions")),
         identity=_identity(path, table.get("identity", [])),
         training_logs=_training_logs(path, table.get("training_log", [])),
         failure_rules=_failure_rules(path, table.get("failure_rule", [])),
@@ -122,6 +134,32 @@ def _patterns(path: Path, table: dict[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise UnusableArguments(f"{path}: exclude.{name} must be a list of patterns in quotes.")
     return tuple(value)
+
+
+def _price(path: Path, table: dict[str, Any]) -> tuple[float | None, str | None]:
+    if not table:
+        return None, None
+    if unknown := sorted(table.keys() - {"gpu_hour", "currency"}):
+        raise UnusableArguments(f"{path}: price.{unknown[0]} is no setting.")
+    price, currency = table.get("gpu_hour"), table.get("currency", "USD")
+    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 < price < math.inf:
+        raise UnusableArguments(f"{path}: price.gpu_hour must be a number above 0.")
+    if not isinstance(currency, str) or not 0 < len(currency) <= 8:
+        raise UnusableArguments(f"{path}: price.currency must be a short text such as EUR.")
+    return float(price), currency
+
+
+def _detection(path: Path, table: dict[str, Any]) -> DetectionSettings:
+    known = asdict(DetectionSettings())
+    for name, value in table.items():
+        if name not in known:
+            raise UnusableArguments(
+                f"{path}: regressions.{name} is no setting. Known: {sorted(known)}."
+            )
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise UnusableArguments(f"{path}: regressions.{name} must be a number above 0.")
+    sla_days = int(table.get("sla_days", known["sla_days"]))
+    return DetectionSettings(**{**known, **table, "sla_days": sla_days})
 
 
 def _training_logs(path: Path, value: object) -> tuple[Pattern, ...]:

@@ -30,7 +30,7 @@ told as (
         events.cause_category,
         events.cause_rule,
         events.cause_rank,
-        coalesce(events.evidence, events.message, events.row_state) as evidence,
+        left(coalesce(events.evidence, events.message, events.row_state), 2000) as evidence,
         events.evidence_line,
         events.file_no,
         events.event = 'failure' as is_failure,

@@ -2,9 +2,9 @@
 -- grain: one row per template
 select
     template,
-    "count",
+    count,
     example,
     make_timestamp(first_us) as first_seen_at,
     make_timestamp(last_us) as last_seen_at
 from warehouse.unmatched_templates
-order by "count" desc, template asc
+order by count desc, template asc

@@ -35,7 +35,11 @@ allocated as (
 
     select
         joined.job_no as joined_no,
-        allocations.*
+        allocations.job_no,
+        allocations.try,
+        allocations.allocation_id,
+        allocations.begin_us,
+        allocations.until_us
     from stg_allocations as allocations
     inner join stg_joined_jobs as joined on allocations.job_no = joined.member_no
 

@@ -704,6 +704,26 @@ def test_no_source_ends_what_another_began(fleet: Path) -> None:
     assert [] == rows(fleet, "from anomalies where job_id = 'run-530'")
 
 
+story(
+    scheduler=[
+        *job("540", ("COMPLETED", 0, 10, 1000)),
+        # a format that may tell of training or not
+        *life("run-540", "a", 20, 990, scheduler_job="540"),
+        *job("541", ("COMPLETED", 0, 10, 1000)),
+        said("run-541", 20, "alive") | {"run_key": "a", "scheduler_job": "541"},
+    ]
+)
+
+
+def test_a_job_is_instrumented_if_training_was_told_though_its_format_need_not(
+    fleet: Path,
+) -> None:
+    assert [("540", True), ("541", False)] == rows(
+        fleet,
+        "select job_id, is_instrumented from attempts where job_id in ('540', '541') order by 1",
+    )
+
+
 # clocks
 
 

@@ -1,0 +1,185 @@
+"""How large a change is: what was expected, what came, what it costs, what could have been seen.
+
+Numbers only; words are in `sentence`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from queries.detection import method, thresholds
+from queries.detection.episodes import Episode, History, View
+from queries.detection.metrics import Kind, metric
+from queries.detection.mix import Floats
+from queries.detection.series import Panel
+
+BEFORE_DAYS = 28
+_DAY_SECONDS = 86_400
+_PER_1000_GPU_DAYS = 1000.0 * _DAY_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A change of a series from its onset to its last day, in the terms in which it is shown.
+
+    `observed` is a typical (geometric mean) latency, a ratio, or a rate per 1,000 GPU-days;
+    `expected` what the same work would have shown by the baseline. `change` is relative.
+    """
+
+    observed: float
+    expected: float
+    change: float
+    lost_gpu_seconds_per_day: float
+    told_before: float
+    told_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Days of a series in the terms in which it is shown; nan where there is no value."""
+
+    told: Floats
+    observed: Floats
+    expected: Floats
+    low: Floats
+    high: Floats
+
+
+def effect(told: History, name: str, episode: Episode) -> Effect:
+    """Over all days of the episode, by the baseline that it was found with."""
+    panel = told.panel
+    last = panel.days - 1 if episode.last is None else episode.last
+    days = slice(episode.onset, last + 1)
+    seen = told.view(episode.row, episode.found)
+    factor = _factor(panel, episode.row, days, seen)
+    exposure = _sum(panel.told_exposure[episode.row, days])
+    shown = _shown(name, _sum(panel.told_total[episode.row, days]) / max(exposure, 1e-12))
+    expected = _scaled(name, shown, 1 / factor)
+    gpu_seconds = _sum(panel.gpu_seconds[episode.row, days])
+    before = slice(max(0, episode.onset - BEFORE_DAYS), episode.onset)
+    return Effect(
+        shown,
+        expected,
+        shown / expected - 1 if expected else np.inf,
+        gpu_seconds * (1 - 1 / factor) / max(last + 1 - episode.onset, 1),
+        _sum(panel.told_rows[episode.row, before]),
+        _sum(panel.told_rows[episode.row, days]),
+    )
+
+
+def points(told: History, name: str, row: int, found: int, days: slice) -> Points:
+    """A series with the band that usual days leave once in twenty."""
+    panel, seen = told.panel, told.view(row, found)
+    exposure = np.where(panel.weight[row, days] > 0, panel.told_exposure[row, days], 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exposure = np.where(exposure > 0, exposure, np.nan)
+        mean = panel.told_total[row, days] / exposure
+        expected = seen.scores.expected[0, days]
+        if panel.is_rate:
+            sides = _usual_rates(expected, exposure, seen)
+        else:
+            middle = mean - (panel.value[row, days] - expected)
+            spread = 2 / np.sqrt(seen.scores.precision[0, days])
+            sides = [middle - spread, middle, middle + spread]
+    shown = [_shown(name, each) for each in sides]
+    return Points(
+        np.where(np.isnan(exposure), 0.0, panel.told_rows[row, days]),
+        _shown(name, mean),
+        shown[1],
+        np.minimum(shown[0], shown[2]),
+        np.maximum(shown[0], shown[2]),
+    )
+
+
+def smallest(told: History) -> Floats:
+    """Of each series the relative change that it would show within 14 days in four cases of five.
+
+    As it was over its last weeks; nan where it cannot be judged.
+    """
+    panel, seen = told.panel, told.newest()
+    recent = slice(max(0, panel.days - BEFORE_DAYS), panel.days)
+    precision = np.where(
+        seen.scores.precision[:, recent] > 0, seen.scores.precision[:, recent], np.nan
+    )
+    some = (~np.isnan(precision)).sum(1)
+    typical = np.full(len(some), np.nan)
+    typical[some > 0] = np.nanmedian(precision[some > 0], axis=1)
+    learnt = seen.baseline
+    limits = thresholds.limits(panel.is_rate, learnt.volume)
+    shift = limits.shift * np.sqrt(precision.shape[1] / np.maximum(some, 1))
+    found = (
+        _smallest_rates(told, recent, typical, shift, learnt.scale)
+        if panel.is_rate
+        else (np.expm1(shift / np.sqrt(typical)))
+    )
+    return np.where(learnt.is_ready, found, np.nan)
+
+
+def _smallest_rates(
+    told: History, recent: slice, typical: Floats, shift: Floats, scale: Floats
+) -> Floats:
+    events = typical * scale**2
+    ratio = ((np.sqrt(events + 0.375) + shift * scale / 2) ** 2 - 0.375) / np.maximum(events, 1e-12)
+    return np.array(
+        [_change(told.panel, row, recent, float(each)) for row, each in enumerate(ratio)]
+    )
+
+
+def _usual_rates(expected: Floats, exposure: Floats, seen: View) -> list[Floats]:
+    """Low, expected and high share of the exposure that was told."""
+    unit, scale = float(seen.baseline.unit[0]), float(seen.baseline.scale[0])
+    root = np.sqrt(expected / unit + 0.375)
+    low, high = (
+        np.maximum(np.maximum(root + side, 0.0) ** 2 - 0.375, 0.0) * unit
+        for side in (-scale, scale)
+    )
+    return [low / exposure, expected / exposure, high / exposure]
+
+
+def _change(panel: Panel, row: int, days: slice, ratio: float) -> float:
+    """The relative change of what is shown where what fell on the exposure is `ratio` as much."""
+    name = panel.keys[row][1]
+    exposure = _sum(panel.told_exposure[row, days])
+    shown = _shown(name, _sum(panel.told_total[row, days]) / max(exposure, 1e-12))
+    return _scaled(name, shown, ratio) / shown - 1 if shown else ratio - 1
+
+
+def _factor(panel: Panel, row: int, days: slice, seen: View) -> float:
+    """By how much the days are higher than expected."""
+    weight = panel.weight[row, days]
+    expected = seen.scores.expected[0, days]
+    if panel.is_rate:
+        return float(
+            max(panel.value[row, days][weight > 0].sum(), 1e-12)
+            / max(expected[weight > 0].sum(), 1e-12)
+        )
+    precision = seen.scores.precision[0, days]
+    left = np.where(weight > 0, panel.value[row, days] - expected, 0.0)
+    told = weight > 0
+    if not told.any():
+        return 1.0
+    # one day out of place must not size the others
+    middle = float(np.median(left[told]))
+    spread = method.CLIP / np.sqrt(np.where(told, precision, np.inf))
+    cut = np.clip(left, middle - spread, middle + spread)
+    return float(np.exp((cut * precision).sum() / precision.sum()))
+
+
+def _shown(name: str, mean: Any) -> Any:
+    if metric(name).kind is Kind.LATENCY:
+        return np.exp(mean)
+    if name == "ett_ratio":
+        return 1 - mean
+    return mean * _PER_1000_GPU_DAYS if name.startswith("failures") else mean
+
+
+def _scaled(name: str, shown: float, factor: float) -> float:
+    """What is shown where what it is made of is so many times as large."""
+    return 1 - (1 - shown) * factor if name == "ett_ratio" else shown * factor
+
+
+def _sum(values: Floats) -> float:
+    return float(values.sum())

@@ -1,0 +1,304 @@
+"""From sums to episodes: a change of one series, since when, found when, over when.
+
+Replays the days in order: what a day says depends on the days up to it, never on later ones.
+Knows nothing of what other series did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from queries.detection import baseline, cusum, method, thresholds
+from queries.detection.baseline import Baseline, Scores
+from queries.detection.cusum import Sums
+from queries.detection.metrics import metric
+from queries.detection.mix import Floats, Ints
+from queries.detection.series import Panel
+
+
+class Ending(StrEnum):
+    """Why an episode is over."""
+
+    RECOVERED = "recovered"
+    NEW_LEVEL = "new_level"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A change of the series `row`, days as numbers from the first of the panel.
+
+    `found`: when it was suspected; `opened`: when there was enough evidence to say so, if ever.
+    `last` is the last changed day, `closed` when that was clear. `told`: the observations, or
+    events, from the onset to the last day.
+    """
+
+    row: int
+    sign: int
+    onset: int
+    found: int
+    opened: int | None = None
+    told: float = 0.0
+    last: int | None = None
+    closed: int | None = None
+    ending: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Series, mostly one, as judged at a day: baselines, and by them the scores of all days."""
+
+    baseline: Baseline
+    scores: Scores
+
+    def between(self, first: int, last: int) -> tuple[Floats, Floats]:
+        """Of the first series scores and precision of the days first to last, both included."""
+        days = slice(first, last + 1)
+        return self.scores.z[0, days], self.scores.precision[0, days]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A panel and all its episodes.
+
+    `opening` and `suspicion` are the sums over their limits at each day: above 1 it is a
+    regression, or a series to watch.
+    """
+
+    panel: Panel
+    episodes: tuple[Episode, ...]
+    opening: Floats
+    suspicion: Floats
+
+    def view(self, row: int, day: int) -> View:
+        """All days of a series, by the baseline that it had at `day`."""
+        return _view(self.panel, [row], day, self._unmasked(row, day)[None, :])
+
+    def traced(self, row: int, day: int) -> Episode:
+        """The rise of a series that is seen at `day`, whether or not its sums say so."""
+        weight = self.panel.weight.copy()
+        weight[row] = self._unmasked(row, day)
+        return _traced(replace(self.panel, weight=weight), row, day, 1)
+
+    def newest(self) -> View:
+        """All days of all series, by the baselines of the last day."""
+        last = self.panel.days - 1
+        weight = self.panel.weight.copy()
+        for each in self.episodes:
+            if each.closed is not None and each.closed < last:
+                weight[each.row, _mask(each)] = 0.0
+        return _view(self.panel, slice(None), last, weight)
+
+    def of_row(self, row: int) -> list[Episode]:
+        """The episodes of a series."""
+        return [each for each in self.episodes if each.row == row]
+
+    def _unmasked(self, row: int, day: int) -> Floats:
+        weight: Floats = self.panel.weight[row].copy()
+        for each in self.of_row(row):
+            if each.closed is not None and each.closed < day:
+                weight[_mask(each)] = 0.0
+        return weight
+
+
+def history(panel: Panel) -> History:
+    """Replay every series: judge, open, follow until it is over, and judge on without it."""
+    opening = np.full(panel.value.shape, np.nan)
+    suspicion = np.full(panel.value.shape, np.nan)
+    told, begins = panel, dict.fromkeys(range(len(panel.keys)), 0)
+    found: list[Episode] = []
+    while begins:
+        part = _only(panel, np.array(list(begins)))
+        judged = _Judged(cusum.sums(part, min(begins.values())), part)
+        over, weights = {}, panel.weight.copy()
+        for place, (row, since) in enumerate(begins.items()):
+            opening[row, since:] = judged.opening[place, since:]
+            suspicion[row, since:] = judged.suspicion[place, since:]
+            episode = _next(part, place, judged, since)
+            if episode is None:
+                continue
+            found.append(replace(episode, row=row))
+            if episode.closed is not None:
+                over[row] = episode.closed + 1
+                weights[row, _mask(episode)] = 0.0
+        panel, begins = replace(panel, weight=weights), over
+    return History(told, _merged(found), opening, suspicion)
+
+
+def least_told(panel: Panel) -> int:
+    """Fewer observations, or events, are nothing to speak of."""
+    return method.LEAST_AFTER_EVENTS if panel.is_rate else method.LEAST_AFTER_OBSERVATIONS
+
+
+def _view(panel: Panel, rows: list[int] | slice, day: int, weight: Floats) -> View:
+    """All days of series as the baselines of `day`'s week, learnt with `weight`, see them."""
+    first = cusum.week_of(day)
+    block = cusum.padded(panel, rows)
+    usual = np.concatenate([np.zeros((len(weight), cusum.BEFORE_DAYS)), weight], axis=1)
+    learnt = baseline.fit(
+        cusum.piece(replace(block, weight=usual), first, first + method.BASELINE_DAYS)
+    )
+    judged = baseline.score(learnt, cusum.piece(block, cusum.BEFORE_DAYS, block.value.shape[1]))
+    return View(learnt, judged)
+
+
+def _traced(panel: Panel, row: int, day: int, sign: int) -> Episode:
+    """Since when, and until when, a series is off that is off at `day`."""
+    seen = _view(panel, [row], day, panel.weight[[row]])
+    from_day = max(day - method.TRAIL_DAYS + 1, 0)
+    z, precision = seen.between(from_day, day)
+    onset = from_day + cusum.onset(sign * z, precision)
+    episode = _followed(Episode(row, sign, onset, day), seen, panel.days)
+    last = panel.days - 1 if episode.last is None else episode.last
+    return replace(episode, told=float(_told(panel, seen, episode)[last]))
+
+
+def _told(panel: Panel, seen: View, episode: Episode) -> Floats:
+    """Observations, or events, from the onset up to each day."""
+    told = panel.weight[episode.row]
+    if panel.is_rate:
+        told = panel.value[episode.row] * (told > 0) / seen.baseline.unit[0]
+    return np.cumsum(np.where(np.arange(panel.days) >= episode.onset, told, 0.0))
+
+
+class _Judged:
+    """The sums of some rows over their limits."""
+
+    __slots__ = ("fall", "opening", "rise", "suspicion")
+
+    def __init__(self, sums: Sums, panel: Panel) -> None:
+        limits = thresholds.limits(panel.is_rate, sums.volume)
+        derived = np.array([metric(name).is_derived for _, name in panel.keys])[:, None]
+        margin = np.where(derived, method.DERIVED_MARGIN, 1.0)
+        fast = sums.fast / limits.method_fast
+        self.opening = np.maximum(sums.slow / limits.slow, sums.fast / limits.fast) / margin
+        self.suspicion = np.maximum(sums.slow / limits.method_slow, fast)
+        # a short strong change is watched from the first suspicion on, a weak one is not
+        self.rise = np.maximum(self.opening, fast)
+        self.fall = sums.fall / limits.slow
+
+
+def _next(panel: Panel, row: int, judged: _Judged, since: int) -> Episode | None:
+    """The first rise that is found from the day `since` on, followed to its end.
+
+    Or a fall that lasted until it was the usual level, where that was so before.
+    """
+    found = _first_over(judged.rise[row], since)
+    fall = _settled_fall(panel, row, judged.fall[row], since)
+    if fall is not None and (found is None or (fall.closed or 0) < found):
+        return fall
+    if found is None:
+        return None
+    episode = _traced(panel, row, found, 1)
+    seen = _view(panel, [row], found, panel.weight[[row]])
+    is_changed = np.nan_to_num(seen.scores.z[0]) > method.CHANGED
+    changed = np.cumsum(is_changed[episode.onset :])[found - episode.onset :]
+    told = _told(panel, seen, episode)[found:]
+    enough = (changed >= method.LEAST_CHANGED_DAYS) & (told >= least_told(panel))
+    ready = found + int(np.argmax(enough)) if enough.any() else panel.days
+    opened = _first_over(judged.opening[row][: episode.closed], ready)
+    if opened is None or opened == found:
+        return replace(episode, opened=opened)
+    # what was only suspected may have been a blip before the change that is told of
+    surer = _traced(panel, row, opened, 1)
+    return replace(surer if surer.onset > episode.onset else episode, found=found, opened=opened)
+
+
+def _settled_fall(panel: Panel, row: int, sums: Floats, since: int) -> Episode | None:
+    """The first fall from the day `since` on that lasted; those that went away are nothing."""
+    found = _first_over(sums, since)
+    while found is not None:
+        episode = _traced(panel, row, found, -1)
+        if episode.closed is None:
+            return None
+        if episode.ending is Ending.NEW_LEVEL:
+            return episode
+        found = _first_over(sums, episode.closed + 1)
+    return None
+
+
+def _merged(found: list[Episode]) -> tuple[Episode, ...]:
+    """One that begins again within a week of its end was never over."""
+    merged: list[Episode] = []
+    for each in sorted(found, key=lambda one: (one.row, one.onset, one.found)):
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and (last.row, last.sign) == (each.row, each.sign)
+            and last.last is not None
+            and last.ending is Ending.RECOVERED
+            and each.onset - last.last <= method.WEEK
+        ):
+            opened = each.opened if last.opened is None else last.opened
+            merged[-1] = replace(
+                each,
+                onset=last.onset,
+                found=last.found,
+                opened=opened,
+                told=last.told + each.told,
+            )
+        else:
+            merged.append(each)
+    return tuple(merged)
+
+
+def _followed(episode: Episode, seen: View, days: int) -> Episode:
+    """Its end: back where it was, silent for weeks, or so old that it is what is usual."""
+    first = episode.onset
+    z = episode.sign * seen.between(first, days - 1)[0]
+    told = np.flatnonzero(~np.isnan(z))
+    before = z[: episode.found - first + 1]
+    size = float(np.clip(np.nanmean(before), 1.0, 3.0))
+    # a better level is the usual one as soon as it can be a baseline
+    better = method.LEAST_BASELINE_DAYS + method.LAG_DAYS
+    settled = method.NEW_LEVEL_DAYS if episode.sign == 1 else better
+    evidence, since, healthy, last_told = 0.0, 0, 0, episode.found
+    for place in range(episode.found - first + 1, days - first):
+        day = first + place
+        if day - first >= settled:
+            return replace(episode, last=day, closed=day, ending=Ending.NEW_LEVEL)
+        if day - last_told >= method.SILENT_DAYS:
+            return replace(episode, last=last_told, closed=day, ending=Ending.SILENT)
+        if np.isnan(z[place]):
+            continue
+        last_told = day
+        gain = size * (size / 2 - min(max(z[place], -2.0), size + 2.0)) / seen.baseline.stretch[0]
+        if evidence + gain <= 0:
+            evidence, healthy = 0.0, 0
+            continue
+        if evidence == 0:
+            since = day
+        evidence, healthy = evidence + gain, healthy + 1
+        if evidence >= method.RECOVERY_EVIDENCE and healthy >= method.LEAST_RECOVERED_DAYS:
+            last = first + int(told[told < since - first].max(initial=0))
+            return replace(episode, last=last, closed=day, ending=Ending.RECOVERED)
+    return episode
+
+
+def _mask(episode: Episode) -> slice:
+    """The days that later baselines leave out: the changed ones, or all before a new level."""
+    if episode.ending is Ending.NEW_LEVEL:
+        return slice(0, episode.onset)
+    assert episode.last is not None
+    return slice(episode.onset, episode.last + 1)
+
+
+def _first_over(sums: Floats, begins: int) -> int | None:
+    over = np.flatnonzero(sums[begins:] > 1)
+    return None if len(over) == 0 else begins + int(over[0])
+
+
+def _only(panel: Panel, rows: Ints) -> Panel:
+    return replace(
+        panel,
+        keys=tuple(panel.keys[row] for row in rows),
+        value=panel.value[rows],
+        weight=panel.weight[rows],
+        squares=panel.squares[rows],
+        told_total=panel.told_total[rows],
+        told_exposure=panel.told_exposure[rows],
+        gpu_seconds=panel.gpu_seconds[rows],
+    )

@@ -1,0 +1,164 @@
+"""A regression in words: one paragraph for the page, the alert and the digest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from queries.detection.metrics import Kind, metric
+from queries.detection.series import FLEET
+
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A regression's row, and what was found to say of it.
+
+    `parts`: name and change in seconds, the largest first. `speed`, `mix`: what they add to the
+    change of the mean. `grown`: the class of work whose share grew most, with its share before
+    and after. `causes`: category, a day before and after, the largest rise first. `changes`:
+    name and description of what was rolled out. `symptoms`: team, measure, relative change.
+    """
+
+    team: str
+    metric: str
+    started_on: date
+    verdict: str
+    held_back_by: str | None
+    observed: float
+    expected: float
+    change_ratio: float
+    lost_gpu_seconds_per_day: float
+    attempts_before: int
+    attempts_after: int
+    detected_on: date | None
+    ended_on: date | None
+    days_to_detect: int | None
+    sla_days: int
+    parts: Sequence[tuple[str, float]] = ()
+    speed: float | None = None
+    mix: float | None = None
+    grown: tuple[str, float, float] | None = None
+    causes: Sequence[tuple[str, float, float]] = ()
+    changes: Sequence[tuple[str, str | None]] = ()
+    symptoms: Sequence[tuple[str, str, float]] = ()
+
+
+def sentence(told: Told) -> str:
+    """What moved, by how much, since when, what carries it, and what else happened."""
+    parts = (_claim(told), _carried(told), _split(told), _beside(told), _found(told))
+    return " ".join(part for part in parts if part)
+
+
+def _claim(told: Told) -> str:
+    whose = "all teams" if told.team == FLEET else told.team
+    span = f"since {_day(told.started_on)}"
+    if told.ended_on is not None:
+        span = f"from {_day(told.started_on)} to {_day(told.ended_on)}"
+    hours = _hours(told.lost_gpu_seconds_per_day)
+    cost = f", {hours} GPU-hours a day" if told.lost_gpu_seconds_per_day > 0 else ""
+    return (
+        f"{metric(told.metric).label} for {whose}: {_values(told)} {span} "
+        f"({_percent(told.change_ratio)}{cost}), "
+        f"over {told.attempts_after:,} attempts, {told.attempts_before:,} before."
+    )
+
+
+def _carried(told: Told) -> str:
+    if told.verdict == "mix" and told.grown is not None:
+        name, before, after = told.grown
+        return (
+            f"The work changed: {name} went from {_share(before)} to {_share(after)}. "
+            "The same work takes as long as before."
+        )
+    if told.verdict in ("preemptions", "failures") and told.causes:
+        name, before, after = told.causes[0]
+        return f"Most of it is {name}: {before:.1f} -> {after:.1f} a day."
+    if told.parts:
+        name, change = told.parts[0]
+        return f"Most of it is {_name(name)}: {change:+.0f} s."
+    return ""
+
+
+def _split(told: Told) -> str:
+    if told.verdict == "mix" or told.speed is None or told.mix is None:
+        return ""
+    if metric(told.metric).kind is not Kind.LATENCY:
+        return ""
+    return f"On means: {told.speed:+.1f} s are the same work, {told.mix:+.1f} s other work."
+
+
+def _beside(told: Told) -> str:
+    said = []
+    if told.symptoms:
+        listed = ", ".join(_symptom(each, told.team) for each in told.symptoms[:3])
+        more = len(told.symptoms) - 3
+        said.append(f"Also moved: {listed}{f' and {more} more' if more > 0 else ''}.")
+    if told.changes:
+        listed = "; ".join(f"{name}{f' ({what})' if what else ''}" for name, what in told.changes)
+        said.append(f"Rolled out in those days: {listed}.")
+    return " ".join(said)
+
+
+def _found(told: Told) -> str:
+    if told.days_to_detect is None or told.detected_on is None:
+        return f"Held back: {_words(told.held_back_by)}." if told.held_back_by else ""
+    late = (
+        "" if told.days_to_detect <= told.sla_days else f", later than the {told.sla_days} agreed"
+    )
+    held = f" Held back: {_words(told.held_back_by)}." if told.held_back_by else ""
+    return f"Found on {_day(told.detected_on)}, after {_days(told.days_to_detect)}{late}.{held}"
+
+
+def _symptom(symptom: tuple[str, str, float], team: str) -> str:
+    whose, name, change = symptom
+    beside = "" if whose == team else (" of all teams" if whose == FLEET else f" of {whose}")
+    return f"{metric(name).label}{beside} {_percent(change)}"
+
+
+def _values(told: Told) -> str:
+    if metric(told.metric).kind is Kind.LATENCY:
+        return f"{_seconds(told.expected)} -> {_seconds(told.observed)}"
+    if told.metric.startswith("failures"):
+        return f"{told.expected:.1f} -> {told.observed:.1f} per 1,000 GPU-days"
+    return f"{100 * told.expected:.1f} % -> {100 * told.observed:.1f} %"
+
+
+def _seconds(value: float) -> str:
+    if value < 100:
+        return f"{value:.1f} s"
+    minutes, seconds = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def _hours(gpu_seconds: float) -> str:
+    hours = gpu_seconds / _HOUR
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.1f}"
+
+
+def _share(ratio: float) -> str:
+    return f"{ratio * 100:.0f} %"
+
+
+def _percent(ratio: float) -> str:
+    return f"{ratio * 100:+.0f} %"
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%b}"
+
+
+def _days(count: int) -> str:
+    return f"{count} day" if count == 1 else f"{count} days"
+
+
+def _words(name: str | None) -> str:
+    return (name or "").replace("_", " ")
+
+
+def _name(part: str) -> str:
+    label = metric(part).label
+    return label[0].lower() + label[1:]

@@ -1,0 +1,328 @@
+"""From sums by day and class of work to series by day, with what the mix explains taken out.
+
+A day without observations has no value: never zero. The fleet is made of its teams here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+import polars as pl
+
+from queries.detection import mix
+from queries.detection.metrics import Kind, metric
+from queries.detection.mix import Classes, Floats, Ints
+
+FLEET = "fleet"
+
+# What a frame of cells must have; sums over the rows, attempts, of a day in a class of work.
+# Rows come in a fixed order: sums of equal frames are then equal to the last bit.
+# of latencies: exposure = observations, total and squares of the logs of their seconds.
+# of counts: exposure, total = events. of shares: exposure and total in seconds.
+COLUMNS = {
+    "team": pl.String,
+    "metric": pl.String,
+    "day": pl.Date,
+    "workload": pl.String,
+    "size": pl.Int64,
+    "trial": pl.String,
+    "model": pl.String,
+    "rows": pl.Float64,
+    "exposure": pl.Float64,
+    "total": pl.Float64,
+    "squares": pl.Float64,
+    "gpu_seconds": pl.Float64,
+}
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Series of one way of scoring: all arrays are [series, day], the first day is `begins`.
+
+    Of levels, `value` is the mean of what is left of the logs, `weight` the observations and
+    `squares` the squares around that mean. Of rates, `value` is what fell on the exposure
+    `weight`, which is adjusted for the mix, and `squares` the squares of its pieces.
+    `told_*` are the same before anything was taken out.
+    """
+
+    begins: date
+    is_rate: bool
+    keys: tuple[Key, ...]
+    value: Floats
+    weight: Floats
+    squares: Floats
+    told_total: Floats
+    told_exposure: Floats
+    told_rows: Floats
+    gpu_seconds: Floats
+
+    @property
+    def days(self) -> int:
+        return int(self.value.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """All series of a fleet: levels and rates without the mix, and the mix alone as levels."""
+
+    levels: Panel
+    rates: Panel
+    mixes: Panel
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The rows of one measure: a class of work and a day each."""
+
+    name: str
+    classes: Classes
+    kind_of: Ints
+    day: Ints
+    rows: Floats
+    exposure: Floats
+    total: Floats
+    squares: Floats
+    gpu: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The series of one measure by team, the fleet last: rows as `Panel` has them, and the mix."""
+
+    name: str
+    rows: tuple[Floats, ...]
+    mix_rows: tuple[Floats, ...]
+
+
+def panels(cells: pl.DataFrame, until: date) -> Panels:
+    """The series of a frame with `COLUMNS`: every day from its first to `until` is there."""
+    begins: date = cells["day"].min()  # type: ignore[assignment]
+    days = (until - begins).days + 1
+    teams = sorted(cells["team"].unique())
+    levels, rates = [], []
+    for each in _measures(cells, teams, begins):
+        if metric(each.name).kind is Kind.LATENCY:
+            levels.append(_levels(each, len(teams), days))
+        else:
+            rates.append(_rates(each, len(teams), days))
+    names = (*teams, FLEET)
+    shifting = [each for each in (*levels, *rates) if _can_shift(each.name)]
+    return Panels(
+        _panel(begins, False, names, days, [(each.name, each.rows) for each in levels]),
+        _panel(begins, True, names, days, [(each.name, each.rows) for each in rates]),
+        _panel(begins, False, names, days, [(each.name, each.mix_rows) for each in shifting]),
+    )
+
+
+def _can_shift(name: str) -> bool:
+    """Whether another mix of work is looked for: a stage shifts with its phase."""
+    return metric(name).kind is not Kind.COUNT and metric(name).stage is None
+
+
+def day_of(begins: date, number: int) -> date:
+    return begins + timedelta(days=number)
+
+
+def _measures(cells: pl.DataFrame, teams: list[str], begins: date) -> Iterator[_Cells]:
+    """Each measure's rows; failures of a domain fall on what all failures fall on."""
+    coded = cells.with_columns(
+        pl.col("team").cast(pl.Enum(teams)).to_physical().cast(pl.Int64).alias("team"),
+        (pl.col("day") - begins).dt.total_days().alias("day"),
+        *(
+            pl.col(name).cast(pl.Enum(sorted(cells[name].unique()))).to_physical().cast(pl.Int64)
+            for name in ("workload", "trial", "model")
+        ),
+    )
+    parts = {str(key[0]): part for key, part in coded.partition_by("metric", as_dict=True).items()}
+    exposed = parts.get("failures")
+    for name in sorted(parts):
+        part = parts[name]
+        if metric(name).failure_domain is not None and exposed is not None:
+            bare = exposed.with_columns(
+                pl.lit(0.0).alias("total"),
+                pl.lit(0.0).alias("squares"),
+                pl.lit(0.0).alias("gpu_seconds"),
+            )
+            part = pl.concat([bare, part.with_columns(pl.lit(0.0).alias("exposure"))])
+        yield _cells_of(name, part)
+
+
+def _cells_of(name: str, part: pl.DataFrame) -> _Cells:
+    codes = [part[name].to_numpy() for name in ("team", "workload", "size", "trial", "model")]
+    rows, kind_of = mix.distinct(*codes)
+    numbers = [
+        part[column].to_numpy().astype(float)
+        for column in ("rows", "exposure", "total", "squares", "gpu_seconds")
+    ]
+    return _Cells(
+        name,
+        Classes(*(code[rows] for code in codes)),
+        kind_of,
+        part["day"].to_numpy().astype(np.int64),
+        *numbers,
+    )
+
+
+def _levels(cells: _Cells, teams: int, days: int) -> _Part:
+    """Mean log residuals of each team, and of the fleet beside its teams' levels."""
+    effects, team_levels = mix.latency_effects(
+        cells.classes, _by_epoch(cells, cells.exposure, days), _by_epoch(cells, cells.total, days)
+    )
+    # teams behind the last one that told this measure have no level
+    absent = np.full((teams - len(team_levels), team_levels.shape[1]), np.nan)
+    team_levels = np.concatenate((team_levels, absent))
+    effect = effects[cells.kind_of, cells.day // mix.EPOCH_DAYS]
+    is_known = ~np.isnan(effect)
+    effect = np.where(is_known, effect, 0.0)
+    n, logs = cells.exposure * is_known, cells.total * is_known
+    squares = cells.squares * is_known - 2 * effect * logs + n * effect**2
+    sums = _summing(cells, teams, days)
+    count, total = sums(n), sums(logs - n * effect)
+    value = _divided(total, count)
+    within = np.maximum(sums(squares) - count * np.nan_to_num(value) ** 2, 0.0)
+    told = _told(cells, sums)
+    raw = _divided(sums(cells.total), sums(cells.exposure))
+    explained = raw - np.where(count > 0, value, _held(team_levels, days))
+    spread = sums(cells.exposure * effect**2) - np.nan_to_num(
+        _divided(sums(cells.exposure * effect) ** 2, sums(cells.exposure))
+    )
+    return _Part(
+        cells.name,
+        (*_with_fleet(count, total, within, _first_known(team_levels)), *told),
+        (
+            _without_fleet(explained, np.nan),
+            _without_fleet(np.where(np.isnan(explained), 0.0, sums(cells.exposure)), 0.0),
+            _without_fleet(np.maximum(spread, 0.0), 0.0),
+            *told,
+        ),
+    )
+
+
+def _with_fleet(
+    count: Floats, total: Floats, within: Floats, start: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Values, weights and squares of the teams and, last, of the fleet.
+
+    In the fleet a team counts by how far it is from its own first level; one without a level is
+    left out.
+    """
+    is_in = ~np.isnan(start)[:, None]
+    n = count * is_in
+    left = (total - count * np.nan_to_num(start)[:, None]) * is_in
+    value = _divided(left.sum(0), n.sum(0))
+    between = (left**2 / np.maximum(n, 1)).sum(0) - n.sum(0) * np.nan_to_num(value) ** 2
+    squares = np.maximum((within * is_in).sum(0) + between, 0.0)
+    return (
+        np.vstack([_divided(total, count), value]),
+        np.vstack([count, n.sum(0)]),
+        np.vstack([within, squares]),
+    )
+
+
+def _rates(cells: _Cells, teams: int, days: int) -> _Part:
+    """What fell on the exposure, which counts a class as often as it counts for such events."""
+    effects, team_rates = mix.rate_effects(
+        cells.classes,
+        _by_epoch(cells, cells.exposure, days),
+        _by_epoch(cells, cells.total, days),
+        _by_epoch(cells, cells.squares, days),
+    )
+    sums = _summing(cells, teams, days)
+    told = _told(cells, sums)
+    exposure = sums(cells.exposure)
+    adjusted = sums(cells.exposure * effects[cells.kind_of, cells.day // mix.EPOCH_DAYS])
+    start = _first_known(team_rates)
+    # teams of other rates weigh by them; without a rate yet, as the middle of all
+    middle = float(start[~np.isnan(start)].mean()) if np.isfinite(start).any() else 1.0
+    relative = np.where(np.isnan(start), 1.0, np.maximum(start / (middle or 1.0), 0.05))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        explained = np.where(exposure > 0, np.log(adjusted / exposure), np.nan)
+    return _Part(
+        cells.name,
+        (
+            _with_sum(sums(cells.total)),
+            np.vstack([adjusted, (adjusted * relative[:, None]).sum(0)]),
+            _with_sum(sums(cells.squares)),
+            *told,
+        ),
+        (
+            _without_fleet(explained, np.nan),
+            _without_fleet((exposure > 0).astype(float), 0.0),
+            np.zeros((teams + 1, days)),
+            *told,
+        ),
+    )
+
+
+def _told(cells: _Cells, sums: Callable[[Floats], Floats]) -> tuple[Floats, ...]:
+    """Totals, exposure, rows and GPU-seconds as they were told, the fleet last."""
+    return tuple(
+        _with_sum(sums(values)) for values in (cells.total, cells.exposure, cells.rows, cells.gpu)
+    )
+
+
+def _summing(cells: _Cells, teams: int, days: int) -> Callable[[Floats], Floats]:
+    """Sums a measure's rows into [team, day]."""
+    code = cells.classes.team[cells.kind_of] * days + cells.day
+
+    def sums(values: Floats) -> Floats:
+        return np.bincount(code, values, teams * days).astype(float).reshape(teams, days)
+
+    return sums
+
+
+def _by_epoch(cells: _Cells, values: Floats, days: int) -> Floats:
+    epochs = (days - 1) // mix.EPOCH_DAYS + 1
+    kinds = len(cells.classes.team)
+    code = cells.kind_of * epochs + cells.day // mix.EPOCH_DAYS
+    return np.bincount(code, values, kinds * epochs).astype(float).reshape(kinds, epochs)
+
+
+def _first_known(by_epoch: Floats) -> Floats:
+    """Of each row the first value that is not nan; nan where there is none."""
+    place = np.argmax(~np.isnan(by_epoch), axis=1)
+    return np.asarray(by_epoch[np.arange(len(by_epoch)), place])
+
+
+def _held(by_epoch: Floats, days: int) -> Floats:
+    return np.repeat(by_epoch, mix.EPOCH_DAYS, axis=1)[:, :days]
+
+
+def _divided(over: Floats, under: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(under > 0, over / under, np.nan)
+
+
+def _with_sum(by_team: Floats) -> Floats:
+    return np.vstack([by_team, by_team.sum(0)])
+
+
+def _without_fleet(by_team: Floats, nothing: float) -> Floats:
+    return np.vstack([by_team, np.full((1, by_team.shape[1]), nothing)])
+
+
+def _panel(
+    begins: date,
+    is_rate: bool,
+    teams: tuple[str, ...],
+    days: int,
+    parts: list[tuple[str, tuple[Floats, ...]]],
+) -> Panel:
+    """Stack measures; series in which nothing was ever told are left out."""
+    keys: list[Key] = []
+    stacks: list[list[Floats]] = [[] for _ in range(7)]
+    for name, rows in parts:
+        _, weight, _, total, exposure, _, _ = rows
+        is_told = np.asarray((exposure > 0).any(1) & (weight > 0).any(1))
+        if metric(name).kind is not Kind.LATENCY:
+            is_told &= np.asarray((total > 0).any(1))
+        keys += [(team, name) for team, told in zip(teams, is_told, strict=True) if told]
+        for stack, array in zip(stacks, rows, strict=True):
+            stack.append(array[is_told])
+    arrays = (np.vstack(stack) if stack else np.zeros((0, days)) for stack in stacks)
+    return Panel(begins, is_rate, tuple(keys), *arrays)

@@ -1,0 +1,44 @@
+-- What stopped the team's attempts a day, by cause, before and during a regression.
+-- grain: one row per team, metric, started_on, failure_domain, failure_category
+with
+
+told as (
+
+    select
+        found.team,
+        found.metric,
+        found.started_on,
+        split_part(ends.category, '/', 1) as failure_domain,
+        split_part(ends.category, '/', 2) as failure_category,
+        found.started_on - found.before_from as days_before,
+        found.after_to - found.started_on + 1 as days_after,
+        count(*) filter (where ends.day < found.started_on) as interruptions_before,
+        count(*) filter (where ends.day >= found.started_on) as interruptions_after,
+        coalesce(sum(ends.lost_gpu_us) filter (where ends.day < found.started_on), 0) / 1e6
+            as lost_before,
+        coalesce(sum(ends.lost_gpu_us) filter (where ends.day >= found.started_on), 0) / 1e6
+            as lost_after
+    from found_regressions as found
+    inner join series_ends as ends
+        on
+            (found.team = ends.team or found.team = 'fleet')
+            and ends.category is not null
+            and ends.day between found.before_from and found.after_to
+    group by all
+
+)
+
+select
+    team,
+    metric,
+    started_on,
+    failure_domain,
+    failure_category,
+    interruptions_before,
+    interruptions_after,
+    interruptions_before / nullif(days_before, 0) as before_per_day,
+    interruptions_after / days_after as after_per_day,
+    lost_before / nullif(days_before, 0) as lost_gpu_seconds_before_per_day,
+    lost_after / days_after as lost_gpu_seconds_after_per_day
+from told
+order by team asc, metric asc, started_on asc, failure_domain asc, failure_category asc

@@ -1,0 +1,141 @@
+"""What a regression says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from queries.detection.metrics import Metric, is_part, metric, related
+from queries.detection.sentence import Told, sentence
+
+SLOWER = Told(
+    team="feed",
+    metric="trainer_init_seconds",
+    started_on=date(2026, 3, 2),
+    verdict="slower",
+    held_back_by=None,
+    observed=520.0,
+    expected=370.0,
+    change_ratio=520 / 370 - 1,
+    lost_gpu_seconds_per_day=310 * 3600.0,
+    attempts_before=1400,
+    attempts_after=260,
+    detected_on=date(2026, 3, 5),
+    ended_on=None,
+    days_to_detect=3,
+    sla_days=7,
+    parts=(("trainer_init_preproc_creation_seconds", 61.2),),
+    speed=150.25,
+    mix=-2.5,
+    changes=(("trainer 9", None),),
+    symptoms=(("feed", "tts_seconds", 0.12), ("fleet", "tts_seconds", 0.03)),
+)
+
+
+def test_a_slower_phase_says_how_much_since_when_why_and_what_else() -> None:
+    assert (
+        "Trainer init for feed: 6 min 10 s -> 8 min 40 s since 2 Mar (+41 %, 310 GPU-hours a day), "
+        "over 260 attempts, 1,400 before. Most of it is trainer init, stage preproc_creation: "
+        "+61 s. On means: +150.2 s are the same work, -2.5 s other work. Also moved: Time to "
+        "start +12 %, Time to start of all teams +3 %. Rolled out in those days: trainer 9. "
+        "Found on 5 Mar, after 3 days."
+    ) == sentence(SLOWER)
+
+
+def test_a_late_find_says_that_it_was_late() -> None:
+    late = replace(SLOWER, days_to_detect=9)
+
+    assert sentence(late).endswith("after 9 days, later than the 7 agreed.")
+
+
+def test_one_that_is_over_says_until_when() -> None:
+    assert " from 2 Mar to 6 Mar (" in sentence(replace(SLOWER, ended_on=date(2026, 3, 6)))
+
+
+def test_failures_name_their_most_frequent_cause() -> None:
+    told = replace(
+        SLOWER,
+        team="fleet",
+        metric="failures_storage",
+        verdict="failures",
+        observed=1.24,
+        expected=0.1,
+        change_ratio=11.4,
+        parts=(),
+        causes=(("storage/checkpoint_write", 0.1, 0.7),),
+    )
+
+    assert sentence(told).startswith(
+        "Failures (storage) for all teams: 0.1 -> 1.2 per 1,000 GPU-days since 2 Mar (+1140 %"
+    )
+    assert "Most of it is storage/checkpoint_write: 0.1 -> 0.7 a day." in sentence(told)
+
+
+def test_a_mix_says_which_work_came_and_that_nothing_is_slower() -> None:
+    told = replace(
+        SLOWER,
+        verdict="mix",
+        held_back_by="mix",
+        detected_on=None,
+        days_to_detect=None,
+        grown=("exploration on 129-256 GPUs", 0.0, 0.24),
+    )
+
+    assert (
+        "The work changed: exploration on 129-256 GPUs went from 0 % to 24 %. "
+        "The same work takes as long as before."
+    ) in sentence(told)
+    assert sentence(told).endswith("Held back: mix.")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("pt2_compile_seconds", "PT2 compile"),
+        ("trainer_init_device_init_seconds", "Trainer init, stage device_init"),
+        ("shutdown_model_publish_seconds", "Shutdown, stage model_publish"),
+        ("failures_gpu_hardware", "Failures (gpu hardware)"),
+        ("ett_ratio", "ETT"),
+    ],
+)
+def test_a_measure_is_named_as_people_call_it(name: str, shown: str) -> None:
+    assert shown == metric(name).label
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "expected"),
+    [
+        ("trainer_init_seconds", "tts_seconds", True),
+        ("trainer_init_seconds", "trainer_init_device_init_seconds", True),
+        ("trainer_init_device_init_seconds", "trainer_init_seconds", False),
+        ("failures_storage", "failures", True),
+        ("failures_storage", "unsaved_ratio", False),
+        ("failures", "unsaved_ratio", True),
+        ("checkpoint_save_seconds", "tts_seconds", False),
+        ("tts_seconds", "ett_ratio", True),
+        ("ett_ratio", "tts_seconds", False),
+    ],
+)
+def test_a_measure_knows_what_it_is_made_of(part: str, whole: str, expected: bool) -> None:
+    assert expected == is_part(metric(part), metric(whole))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("tts_seconds", "pt2_compile_seconds", True),
+        ("preemption_ratio", "unsaved_ratio", True),
+        ("preemption_ratio", "ttr_seconds", True),
+        ("checkpoint_save_seconds", "pt2_compile_seconds", False),
+        ("shutdown_seconds", "failures", False),
+        ("shutdown_seconds", "ett_ratio", True),
+    ],
+)
+def test_measures_that_one_cause_moves_are_related_both_ways(
+    one: str, other: str, expected: bool
+) -> None:
+    first: Metric = metric(one)
+
+    assert expected == related(first, metric(other)) == related(metric(other), first)

@@ -1,0 +1,254 @@
+"""From a dump, through ingest, to the tables that tell what got worse."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.detection import dumps
+from tests.detection.dumps import DAYS, SLOWER_FROM, Job, asked, cells, served
+from tests.queries.engine import ingest, write_dump
+
+FIRST = date(2026, 1, 5)
+AS_OF = f"{FIRST + timedelta(days=DAYS)}T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def told() -> list[Job]:
+    return dumps.jobs()
+
+
+@pytest.fixture(scope="module")
+def warehouse(told: list[Job], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fleet")
+
+    assert 0 == ingest(
+        folder / "warehouse",
+        write_dump(folder / "all.jsonl", dumps.events(told)),
+        "--as-of",
+        AS_OF,
+    )
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def serving(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return served(warehouse, tmp_path_factory.mktemp("served") / "copy")
+
+
+def test_the_series_are_the_sums_that_the_jobs_told(told: list[Job], warehouse: Path) -> None:
+    expected: dict[tuple[object, ...], list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+    for job in told:
+        whole = {f"{phase}_seconds": took for phase, took in job.seconds.items()}
+        whole |= {
+            "tts_seconds": sum(job.seconds.values()) - job.seconds["scheduling"],
+            "shutdown_seconds": job.shutdown,
+        }
+        for name, took in whole.items():
+            trial = job.outcome if name == "shutdown_seconds" else "first"
+            key = (job.team, name, FIRST + timedelta(days=job.day), job.workload)
+            sums = expected[(*key, int(math.log2(job.gpus)), trial, job.model)]
+            sums[0] += 1
+            sums[1] += math.log(took)
+            sums[2] += took * job.gpus
+    found = {
+        tuple(row[:7]): list(row[7:])
+        for row in cells(
+            warehouse,
+            "select team, metric, day, workload, size, trial, model, exposure, total / 1e6, "
+            "gpu_us / 1e6 from series_cells where metric like '%_seconds'",
+        )
+    }
+
+    assert expected.keys() == found.keys()
+    for key, sums in expected.items():
+        assert found[key] == pytest.approx(sums, abs=1e-4), key
+
+
+def test_the_ends_and_the_seconds_are_those_that_the_jobs_told(
+    told: list[Job], warehouse: Path
+) -> None:
+    totals = dict(
+        cells(warehouse, "select metric, sum(total)::bigint from series_cells group by metric")
+    )
+    exposures = dict(
+        cells(warehouse, "select metric, sum(exposure)::bigint from series_cells group by metric")
+    )
+    starts = sum(sum(job.seconds.values()) + job.shutdown for job in told)
+    wall = starts + sum(job.trains for job in told)
+
+    assert sum(job.outcome == "preempted" for job in told) == totals["preemption_ratio"]
+    assert sum(job.outcome == "failed" for job in told) == totals["failures"]
+    assert len(told) == exposures["preemption_ratio"]
+    assert wall * 1000 == pytest.approx(exposures["ett_ratio"], rel=1e-6)
+    assert totals["ett_ratio"] > starts * 1000
+    assert (
+        sum(total for name, total in totals.items() if name.startswith("failures_"))
+        == (totals["failures"])
+    )
+
+
+def test_the_planted_change_is_found_and_named(serving: Path) -> None:
+    assert [("ranking", "trainer_init_seconds", "slower", "trainer_init", True)] == asked(
+        serving,
+        "select team, metric, verdict, phase, is_within_sla from regressions where state = 'open'",
+    )
+    [(started_on, change)] = asked(
+        serving, "select started_on, change_ratio from regressions where state = 'open'"
+    )
+    assert abs((started_on - FIRST).days - SLOWER_FROM) <= 1
+    assert change == pytest.approx(0.6, abs=0.1)
+
+
+def test_the_sentence_says_who_what_since_when_and_what_was_rolled_out(serving: Path) -> None:
+    [(sentence,)] = asked(serving, "select sentence from regressions where state = 'open'")
+
+    assert sentence.startswith("Trainer init for ranking: 2 min ")
+    assert "(+" in sentence
+    assert "GPU-hours a day" in sentence
+    assert "Rolled out in those days: trainer 9 (new trainer image)." in sentence
+
+
+def test_speed_and_mix_sum_to_the_change_of_the_mean(serving: Path) -> None:
+    splits = asked(
+        serving,
+        "select mean_change, speed_change, mix_change, after_mean - before_mean "
+        "from regression_split",
+    )
+
+    assert splits
+    for change, speed, mix, difference in splits:
+        assert speed + mix == pytest.approx(change, abs=1e-9)
+        assert difference == pytest.approx(change, abs=1e-9)
+
+
+def test_the_mean_of_the_split_is_that_of_the_attempts(serving: Path) -> None:
+    [(mean,)] = asked(
+        serving,
+        "select after_mean from regression_split where metric = 'trainer_init_seconds'",
+    )
+    [(expected,)] = asked(
+        serving,
+        "select avg(trainer_init_seconds) from attempts inner join regressions as found "
+        "on attempts.team = found.team and found.metric = 'trainer_init_seconds' "
+        "and first_batch_day between found.started_on and found.after_to",
+    )
+
+    assert expected == pytest.approx(mean)
+
+
+def test_the_phase_that_carries_it_changed_most(serving: Path) -> None:
+    [(part, change)] = asked(
+        serving,
+        "select part, change_seconds from regression_parts "
+        "where metric = 'trainer_init_seconds' and part <> 'tts_seconds' "
+        "and part <> 'ttr_seconds' order by change_seconds desc limit 1",
+    )
+
+    assert "trainer_init_seconds" == part
+    assert 60 < change < 120
+
+
+def test_the_jobs_that_cost_most_come_first_and_are_of_the_team(serving: Path) -> None:
+    worst = asked(
+        serving,
+        "select place, job_team, excess_gpu_seconds, seconds > expected_seconds, day "
+        "from regression_jobs where metric = 'trainer_init_seconds' order by place",
+    )
+
+    assert list(range(1, 11)) == [row[0] for row in worst]
+    assert {"ranking"} == {row[1] for row in worst}
+    assert sorted((row[2] for row in worst), reverse=True) == [row[2] for row in worst]
+    assert all(row[3] for row in worst)
+    assert all(row[4] >= FIRST + timedelta(days=SLOWER_FROM - 2) for row in worst)
+
+
+def test_the_roll_out_is_listed_with_its_distance(serving: Path) -> None:
+    [(name, days)] = asked(
+        serving,
+        "select name, days_before from regression_changes where metric = 'trainer_init_seconds'",
+    )
+
+    assert "trainer 9" == name
+    assert abs(days) <= 1
+    assert [("trainer 9", "ranking")] == asked(serving, "select name, team from changes")
+
+
+def test_every_series_is_told_of_or_quiet_for_a_reason(serving: Path) -> None:
+    keys = asked(
+        serving,
+        "select team, metric from quiet_series "
+        "union all select team, metric from regressions where state = 'open'",
+    )
+
+    assert len(keys) == len(set(keys))
+    assert {("feed", "trainer_init_seconds"), ("fleet", "ett_ratio")} < set(keys)
+    assert [] == asked(serving, "from quiet_series where held_back_by is null")
+
+
+@pytest.mark.parametrize(
+    ("view", "grain"),
+    [
+        ("regressions", "team, metric, started_on"),
+        ("regression_gates", "team, metric, started_on, gate"),
+        ("regression_symptoms", "team, metric, started_on, symptom_team, symptom_metric"),
+        ("regression_points", "team, metric, started_on, series_team, day"),
+        ("regression_teams", "team, metric, started_on, series_team"),
+        ("regression_split", "team, metric, started_on"),
+        ("regression_classes", "team, metric, started_on, workload, size"),
+        ("regression_parts", "team, metric, started_on, part"),
+        ("regression_causes", "team, metric, started_on, failure_domain, failure_category"),
+        ("regression_jobs", "team, metric, started_on, place"),
+        ("regression_changes", "team, metric, started_on, changed_at, name"),
+        ("changes", "changed_at, name, team"),
+        ("quiet_series", "team, metric"),
+    ],
+)
+def test_no_key_of_a_view_comes_twice(view: str, grain: str, serving: Path) -> None:
+    assert [] == asked(serving, f"select {grain} from {view} group by {grain} having count(*) > 1")
+
+
+def test_late_parts_in_another_order_give_the_same_tables(
+    told: list[Job], serving: Path, tmp_path: Path
+) -> None:
+    """The state is a function of the data: nothing depends on how it came in."""
+    every = list(dumps.events(told))
+    early, late = every[: len(every) // 3], every[len(every) // 3 :]
+    warehouse = tmp_path / "warehouse"
+    for name, part in (("late", late), ("early", early), ("again", every[100:900])):
+        dump = write_dump(tmp_path / f"{name}.jsonl", part)
+        assert 0 == ingest(warehouse, dump, "--as-of", AS_OF)
+    again = served(warehouse, tmp_path / "served")
+
+    for view in ("regressions", "regression_gates", "regression_symptoms", "quiet_series"):
+        assert asked(serving, f"from {view} order by all") == asked(
+            again, f"from {view} order by all"
+        )
+
+
+def test_a_warehouse_of_three_days_has_every_view_and_no_regression(tmp_path: Path) -> None:
+    few = [job for job in dumps.jobs() if job.day < 3]
+    dump = write_dump(tmp_path / "few.jsonl", dumps.events(few))
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+    young = served(tmp_path / "warehouse", tmp_path / "served")
+
+    assert [] == asked(young, "from regressions")
+    assert [("baseline_too_short",)] == asked(
+        young, "select distinct held_back_by from quiet_series"
+    )
+
+
+def test_an_empty_warehouse_has_every_view(tmp_path: Path) -> None:
+    dump = write_dump(
+        tmp_path / "bare.jsonl",
+        [{"ts": dumps.BEGINS, "event": "change", "name": "x", "description": "y"}],
+    )
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+    bare = served(tmp_path / "warehouse", tmp_path / "served")
+
+    assert [] == asked(bare, "from regressions")
+    assert [] == asked(bare, "from quiet_series")

@@ -1,0 +1,183 @@
+"""Waits for a first batch, told in several ways: each agrees with the attempts it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import date
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.oracle.fleets import random_fleet
+from tests.oracle.measures import percentile
+from tests.queries.engine import ingest, rows, table, write_dump
+
+FIRST, LAST = date(2026, 3, 1), date(2026, 3, 4)
+SCOPES = tuple(product(("fleet", "ranking"), ("all", "exploration")))
+AREAS = ("hardware_setup", "launcher_init", "trainer_init", "pt2_compile", "checkpoint_load")
+BUCKETS = {"1-8": (0, 8), "9-64": (9, 64), "65-512": (65, 512), "513+": (513, 10**9)}
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hundreds of random jobs of three days."""
+    folder = tmp_path_factory.mktemp("waits")
+    told = [event for seed in range(150) for event in random_fleet(seed, prefix=f"f{seed}-")]
+
+    assert 0 == ingest(folder / "warehouse", write_dump(folder / "events.jsonl", told))
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def attempts(fleet: Path) -> list[dict[str, Any]]:
+    return table(fleet, "from attempts where is_counted")
+
+
+def of(attempts: list[dict[str, Any]], team: str, workload: str) -> list[dict[str, Any]]:
+    return [
+        row
+        for row in attempts
+        if team in ("fleet", row["team"]) and workload in ("all", row["workload"])
+    ]
+
+
+@pytest.mark.parametrize(("team", "workload"), SCOPES)
+def test_a_curve_counts_every_wait_that_was_over_by_then(
+    fleet: Path, attempts: list[dict[str, Any]], team: str, workload: str
+) -> None:
+    found = table(
+        fleet,
+        "from window_wait_shares(?, ?, ?, ?) order by wait, step",
+        [team, workload, FIRST, LAST],
+    )
+    for wait, column in (("start", "tts_us"), ("recovery", "ttr_us")):
+        waits = [row[column] for row in of(attempts, team, workload) if row[column]]
+        steps = [row for row in found if row["wait"] == wait]
+
+        assert [
+            sum(us <= row["up_to_seconds"] * 1e6 * (1 + 1e-12) for us in waits) for row in steps
+        ] == [row["attempts"] for row in steps]
+        assert 1 == steps[-1]["share_ratio"]
+
+
+@pytest.mark.parametrize(("team", "workload"), SCOPES)
+def test_a_size_has_the_median_of_its_attempts(
+    fleet: Path, attempts: list[dict[str, Any]], team: str, workload: str
+) -> None:
+    found = table(fleet, "from window_waits_by_size(?, ?, ?, ?)", [team, workload, FIRST, LAST])
+    for row in found:
+        low, high = BUCKETS[row["gpus_bucket"]]
+        waits = [
+            each["tts_us"]
+            for each in of(attempts, team, workload)
+            if each["tts_us"] is not None
+            and each["gpus"] is not None
+            and low <= each["gpus"] <= high
+            and row["day"] in (None, each["first_batch_day"])
+        ]
+
+        assert len(waits) == row["tts_count"]
+        assert row["tts_p50_seconds"] == (percentile(waits, 50) / 1e6 if waits else None)
+
+
+def test_areas_of_a_start_are_medians_of_first_attempts(
+    fleet: Path, attempts: list[dict[str, Any]]
+) -> None:
+    found = table(fleet, "from window_start_areas('fleet', 'all', ?, ?)", [FIRST, LAST])
+    started: dict[date, list[dict[str, Any]]] = defaultdict(list)
+    for row in attempts:
+        if row["tts_us"] is not None and row["ttr_us"] is None:
+            started[row["first_batch_day"]].append(row)
+    expected = {
+        (day, area): (len(mine), percentile([row[f"{area}_seconds"] for row in mine], 50))
+        for day, mine in started.items()
+        for area in AREAS
+    }
+
+    assert expected == {
+        (row["day"], row["area"]): (row["attempts"], row["p50_seconds"])
+        for row in found
+        if row["wait"] == "start"
+    }
+
+
+def test_areas_of_a_recovery_are_what_recoveries_were_charged(fleet: Path) -> None:
+    found = table(fleet, "from window_start_areas('fleet', 'all', ?, ?)", [FIRST, LAST])
+    recovered = [row for row in found if row["wait"] == "recovery"]
+
+    assert {"scheduling", *AREAS} == {row["area"] for row in recovered}
+    assert all(row["p50_seconds"] >= 0 for row in recovered)
+
+
+@pytest.mark.parametrize(("team", "workload"), SCOPES)
+def test_attempts_that_never_trained_are_counted_on_the_day_of_their_end(
+    fleet: Path, attempts: list[dict[str, Any]], team: str, workload: str
+) -> None:
+    found = table(fleet, "from window_starts(?, ?, ?, ?)", [team, workload, FIRST, LAST])
+    ended = [
+        row
+        for row in of(attempts, team, workload)
+        if row["is_instrumented"] and not row["is_open"] and FIRST <= row["ended_day"] <= LAST
+    ]
+    never = Counter(row["ended_day"] for row in ended if row["first_batch_at"] is None)
+
+    assert {row["day"]: row["never_trained"] for row in found if row["day"]} == {
+        day: never[day] for day in {row["ended_day"] for row in ended}
+    }
+    assert [sum(never.values())] == [row["never_trained"] for row in found if row["day"] is None]
+
+
+def test_stages_are_averages_over_the_attempts_that_report_them(
+    fleet: Path, attempts: list[dict[str, Any]]
+) -> None:
+    counted = {(row["job_id"], row["attempt"]) for row in attempts if row["is_instrumented"]}
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in table(fleet, "from stage_by_attempt"):
+        if (row["job_id"], row["attempt"]) in counted:
+            seconds[row["phase"], row["stage"]].append(row["seconds"])
+    found = table(fleet, "from window_stages('fleet', 'all', ?, ?)", [FIRST, LAST])
+
+    assert {
+        key: (len(each), pytest.approx(sum(each) / len(each))) for key, each in seconds.items()
+    } == {(row["phase"], row["stage"]): (row["attempts"], row["mean_seconds"]) for row in found}
+
+
+def test_compiles_agree_with_the_cache_hits_of_the_days(fleet: Path) -> None:
+    found = table(fleet, "from window_compiles('fleet', 'all', ?, ?)", [FIRST, LAST])
+    days = dict(
+        rows(
+            fleet,
+            "select day, compile_cache_hit_ratio from team_day "
+            "where team = 'fleet' and workload = 'all' and compile_cache_hit_ratio is not null",
+        )
+    )
+
+    assert days == {row["day"]: row["hit_ratio"] for row in found if row["day"] is not None}
+
+
+def test_a_share_that_publishes_is_of_the_shutdown_of_the_team(tmp_path: Path) -> None:
+    base = {"job_id": "j", "attempt": 1, "team": "feed", "gpus": 8}
+
+    def span(phase: str, start: int, end: int, stage: str | None = None) -> dict[str, Any]:
+        at = {"ts": f"2026-03-02T10:{start:02d}:00Z", "end_ts": f"2026-03-02T10:{end:02d}:00Z"}
+        return {**base, **at, "event": "phase_start", "phase": phase, "stage": stage}
+
+    told = [
+        {**base, "event": "attempt_start", "ts": "2026-03-02T10:00:00Z"},
+        span("training", 0, 20),
+        span("checkpoint_save", 18, 19),
+        span("shutdown", 20, 30),
+        span("shutdown", 20, 26, "model_publish"),
+        {**base, "event": "attempt_end", "ts": "2026-03-02T10:30:00Z", "outcome": "completed"},
+    ]
+
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "events.jsonl", told))
+    found = rows(
+        tmp_path / "warehouse",
+        "select team, publishing_ratio from window_publishing('all', ?, ?) order by team",
+        [FIRST, LAST],
+    )
+
+    assert [("feed", 0.6), ("fleet", 0.6)] == found
