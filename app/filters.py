@@ -7,19 +7,28 @@ writes its label into the URL.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import polars as pl
 import streamlit as st
 
-from app import data, words
+from app import data, selects, words
+from app.palette import AREA_ORDER
 
 FLEET: Final = "fleet"
 ALL: Final = "all"
 DAYS: Final = (7, 28, 90)
 VERSUS: Final = ("previous", "none")
 WEIGHTS: Final = ("gpu", "wall")
+_GOING: Final = "page to go to"
+T = TypeVar("T")
+_chosen: ContextVar[Scope] = ContextVar("what the filters of this run say")
+LOST_AREAS: Final = tuple(
+    name for name in AREA_ORDER if name not in ("effective", "uninstrumented")
+)
 _CLASSES: Final = ("production", "exploration")
 
 
@@ -76,60 +85,101 @@ class Scope:
         return f"ett_{page}_{chart}_{team}_{self.first_day:%Y%m%d}_{self.last_day:%Y%m%d}"
 
 
-def show(*, with_comparison: bool = True) -> Scope:
-    """Draw the filters in the sidebar and return what is chosen.
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The numbers that every page of a window begins with."""
 
-    Stops the page, after saying so, where the URL names a team or workload that is not there.
+    now: Mapping[str, Any]  # the row of selects.WINDOW
+    before: Mapping[str, Any]  # the same of the window before; empty where nothing is compared
+    about: str  # the scope sentence, for alt texts and exports
+
+
+def draw(*, with_comparison: bool) -> None:
+    """Draw the filters in the sidebar, for the page that runs next and reads them with `show`.
+
+    For main.py only: what it draws belongs to no page, so that a choice and its place in the
+    address follow the reader from page to page, there and back. Stops, after saying so, where the
+    address names a team or workload that is not there.
     """
     asked = {name: st.query_params.get(name) for name in ("days", "vs", "weight")}
-    teams = [
-        FLEET,
-        *_column("select distinct team from team_day where team <> ? order by 1", FLEET),
-    ]
+    teams = _teams()
     classes = _column("select distinct workload from team_day where workload <> ? order by 1", ALL)
     workloads = [ALL, *sorted(classes, key=lambda name: name not in _CLASSES)]
     with st.sidebar:
         team = _one_of("Team", "team", teams, "fleet is every team together")
-        days = st.segmented_control(
-            "Days",
-            DAYS,
-            default=28,
-            required=True,
-            key="days",
-            bind="query-params",
-            persist_state="session",
-            help="Complete days, counted back from the newest complete one",
+        days = _segments(
+            "days", "Days", DAYS, 28, "Complete days, counted back from the newest complete one"
         )
         workload = _one_of("Workload", "workload", workloads, "all is every workload together")
-        versus = VERSUS[0]
-        weight = WEIGHTS[0]
+        versus, weight = VERSUS[0], WEIGHTS[0]
         if with_comparison:
-            versus = st.segmented_control(
+            versus = _segments(
+                "vs",
                 "Compared with",
                 VERSUS,
-                default=VERSUS[0],
-                required=True,
-                key="vs",
-                bind="query-params",
-                persist_state="session",
-                help="previous is the equally long window before",
+                VERSUS[0],
+                "previous is the equally long window before",
             )
-            weight = st.segmented_control(
+            weight = _segments(
+                "weight",
                 "Weight",
                 WEIGHTS,
-                default=WEIGHTS[0],
-                required=True,
-                key="weight",
-                bind="query-params",
-                persist_state="session",
-                help="gpu: an attempt counts by its GPUs. wall: every attempt counts the same.",
+                WEIGHTS[0],
+                "gpu: an attempt counts by its GPUs. wall: every attempt counts the same.",
             )
-    say_if_refused("days", asked["days"], DAYS, days or 28)
-    say_if_refused("vs", asked["vs"], VERSUS, versus or VERSUS[0])
-    say_if_refused("weight", asked["weight"], WEIGHTS, weight or WEIGHTS[0])
+    say_if_refused("days", asked["days"], DAYS, days)
+    say_if_refused("vs", asked["vs"], VERSUS, versus)
+    say_if_refused("weight", asked["weight"], WEIGHTS, weight)
     _stop_if_unknown("team", team, teams)
     _stop_if_unknown("workload", workload, workloads)
-    return _scope(team, workload, weight or WEIGHTS[0], days or 28, versus or VERSUS[0])
+    _chosen.set(_scope(team, workload, weight, days, versus))
+
+
+def draw_team() -> None:
+    """Draw the team alone, for a page whose days are not chosen; it reads `team` from the session.
+
+    For main.py only, as `draw`.
+    """
+    teams = _teams()
+    with st.sidebar:
+        team = _one_of("Team", "team", teams, "fleet is every team together")
+    _stop_if_unknown("team", team, teams)
+
+
+def show() -> Scope:
+    """What is chosen on this page."""
+    return _chosen.get()
+
+
+def opened(chosen: Scope) -> Opened:
+    """Read the chosen window and print its scope sentence; stops the page where nothing ran."""
+    now = data.row(selects.WINDOW, *chosen.now, chosen.weight)
+    before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
+    st.markdown(sentence(chosen, now, words.code))
+    if not chosen.is_complete:
+        st.warning("No day is complete yet: these numbers are of days that may still grow.")
+    if not now.get("attempts"):
+        st.caption(
+            "No attempt ran here in these days. Choose more days, all workloads, or another team."
+        )
+        st.stop()
+    return Opened(now=now, before=before, about=sentence(chosen, now))
+
+
+def area() -> str:
+    """The one area that Lost time looks at, or `all`; in the sidebar and in the URL."""
+    asked = st.query_params.get("area")
+    with st.sidebar:
+        chosen = st.selectbox(
+            "Area",
+            [ALL, *LOST_AREAS],
+            key="area",
+            bind="query-params",
+            filter_mode="contains",
+            help="what a second was charged to; all is everything that was lost",
+        )
+    say_if_refused("area", asked, [ALL, *LOST_AREAS], chosen)
+    return str(chosen)
 
 
 def sentence(
@@ -156,6 +206,22 @@ def sentence(
     return " \u00b7 ".join(parts)
 
 
+def beside(
+    now: pl.DataFrame, then: pl.DataFrame, chosen: Scope, *keys: str, value: str
+) -> pl.DataFrame:
+    """`now` with the value of the same day of the window before as `previous_<value>`.
+
+    Both have `day` and the keys. Null all through where nothing is compared.
+    """
+    moved = then.select(
+        pl.col("day").cast(pl.Date) + timedelta(days=chosen.days),
+        *keys,
+        pl.col(value).alias(f"previous_{value}"),
+    )
+    compared = moved if chosen.is_compared else moved.clear()
+    return now.join(compared, on=["day", *keys], how="left", maintain_order="left")
+
+
 def say_if_refused(name: str, asked: str | None, offered: Iterable[object], used: object) -> None:
     """Say that the URL asked for a value that is not offered, and what is shown in its place."""
     listed = [str(option) for option in offered]
@@ -169,6 +235,24 @@ def say_if_refused(name: str, asked: str | None, offered: Iterable[object], used
 def choose(name: str, value: object) -> None:
     """Set a filter from a button's callback; the URL follows."""
     st.session_state[name] = value
+
+
+def go(page: str, parameters: Mapping[str, str] | None = None, **choices: object) -> None:
+    """Set these filters from a callback, and let `leave` open another page with them.
+
+    `parameters`: what else its address says.
+    """
+    for name, value in choices.items():
+        st.session_state[name] = value
+    st.session_state[_GOING] = page, parameters
+
+
+def leave() -> None:
+    """Open the page that a callback asked for; for main.py, once all pages are known."""
+    going = st.session_state.pop(_GOING, None)
+    if going is not None:
+        page, parameters = going
+        st.switch_page(page, query_params=parameters)
 
 
 def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Scope:
@@ -197,8 +281,26 @@ def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Sco
     )
 
 
+def _teams() -> list[str]:
+    named = _column("select distinct team from team_day where team <> ? order by 1", FLEET)
+    return [FLEET, *named]
+
+
 def _column(sql: str, *parameters: object) -> list[str]:
     return data.frame(sql, *parameters).to_series().to_list()
+
+
+def _segments(name: str, label: str, options: Sequence[T], default: T, help_text: str) -> T:
+    chosen = st.segmented_control(
+        label,
+        options,
+        default=default,
+        required=True,
+        key=name,
+        bind="query-params",
+        help=help_text,
+    )
+    return default if chosen is None else chosen
 
 
 def _one_of(label: str, name: str, options: Sequence[str], help_text: str) -> str:
@@ -210,7 +312,6 @@ def _one_of(label: str, name: str, options: Sequence[str], help_text: str) -> st
         [*options, *unknown],
         key=name,
         bind="query-params",
-        persist_state="session",
         filter_mode="contains",
         help=help_text,
     )

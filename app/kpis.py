@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from app import data, filters, selects, tiles, words
+from app import data, filters, money, selects, tiles, words
 
 
 def row(
@@ -39,9 +39,12 @@ def row(
             before.get("lost_amount"),
             label=f"Lost {chosen.hours}",
             show=words.hours,
-            difference=_more_hours,
+            difference=words.more_hours,
             rests_on=now["attempts"],
-            note=silent or f"of {words.hours(now['instrumented'])} {chosen.hours}",
+            note=silent
+            or money.beside(
+                f"of {words.hours(now['instrumented'])} {chosen.hours}", now["lost_gpu_seconds"]
+            ),
             series=days["lost_amount"].to_list(),
         )
         _budget(chosen, target, days, silent)
@@ -57,8 +60,8 @@ def row(
                 before.get(f"{short}_p50_seconds"),
                 label=label,
                 show=words.duration,
-                difference=_more_time,
-                rests_on=measured,
+                difference=words.more_time,
+                rests_on=measured or None,
                 note=f"p50 of {words.count(measured)}; p90 {p90}"
                 if measured
                 else silent or f"no {thing} in these days",
@@ -127,6 +130,20 @@ def labelled(areas: pl.DataFrame, by_area: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def told(by_area: pl.DataFrame) -> list[tuple[str, str]]:
+    """Areas with their amount and share in words, the largest first; rows of `shares`."""
+    ranked = by_area.sort("amount", descending=True).select("area", "amount", "share_ratio")
+    return [
+        (words.area(area), f"{words.hours(amount)} ({words.ratio(share)})")
+        for area, amount, share in ranked.rows()
+    ]
+
+
+def moves_told(moves: pl.DataFrame) -> list[tuple[str, str]]:
+    """Parts of a change with their points; rows of selects.MOVES."""
+    return [(words.area(area), words.points(moved, 2)) for area, moved in moves.rows()]
+
+
 def _label(entry: Mapping[str, Any]) -> str:
     amount = f"<b>{words.hours(entry['amount'])}</b>"
     if entry["area"] == "uninstrumented":
@@ -148,7 +165,7 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
     if left is not None and hours is not None and not silent:
         rate = budget["left_days"]
         note = (
-            f"overspent by {words.hours(-hours)} GPU-hours"
+            money.beside(f"overspent by {words.hours(-hours)} GPU-hours", -hours)
             if left < 0
             else f"{words.hours(hours)} GPU-hours"
             + (f", {words.compact(rate)} days at this rate" if rate is not None else "")
@@ -164,13 +181,3 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
         series=days["left_gpu_seconds"].to_list(),
         bars=True,
     )
-
-
-def _more_hours(seconds: float) -> str:
-    return f"{'+' if seconds >= 0 else ''}{words.hours(seconds)}"
-
-
-def _more_time(seconds: float) -> str:
-    if abs(seconds) < 0.5:
-        return "0 s"
-    return f"{'+' if seconds >= 0 else ''}{words.duration(seconds, units=1)}"

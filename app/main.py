@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from app import data, parts
+from app import data, filters, parts, regression_rows
+
+FILTERED = ("", "lost-time", "start-recover", "checkpoints", "failures", "jobs")
 
 parts.frame()
 page = st.navigation(
@@ -21,7 +23,40 @@ page = st.navigation(
                 icon=":material/speed:",
                 help="Is the fleet at its target, and what moved it?",
                 default=True,
-            )
+            ),
+            st.Page(
+                "views/lost_time.py",
+                title="Lost time",
+                icon=":material/hourglass_bottom:",
+                help="Where did the GPU-hours go, and whose are they?",
+                url_path="lost-time",
+            ),
+            st.Page(
+                "views/start_recover.py",
+                title="Start & recover",
+                icon=":material/restart_alt:",
+                help="How long until the first batch, and the next one after a failure?",
+                url_path="start-recover",
+            ),
+            st.Page(
+                "views/checkpoints.py",
+                title="Checkpoints",
+                icon=":material/save:",
+                help="Do jobs save at the right interval?",
+            ),
+            st.Page(
+                "views/failures.py",
+                title="Failures",
+                icon=":material/report:",
+                help="What stops jobs, and what does each kind cost?",
+            ),
+            st.Page(
+                "views/regressions.py",
+                title=regression_rows.title(),
+                icon=":material/trending_down:",
+                help="What got worse, is it real, and who should look?",
+                url_path="regressions",
+            ),
         ],
         "Look closer": [
             st.Page(
@@ -38,6 +73,13 @@ page = st.navigation(
                 visibility="hidden",
             ),
             st.Page(
+                "views/runbook.py",
+                title="Runbook",
+                icon=":material/menu_book:",
+                help="What to do about an alert?",
+                visibility="hidden",
+            ),
+            st.Page(
                 "views/data_page.py",
                 title="Data & definitions",
                 icon=":material/fact_check:",
@@ -47,6 +89,7 @@ page = st.navigation(
         ],
     }
 )
+filters.leave()
 st.set_page_config(page_title=f"{page.title} \u00b7 ETT")
 try:
     shown = data.pin()
@@ -59,4 +102,13 @@ except data.ViewFailed as failure:
     parts.failed(failure)
     st.stop()
 parts.newer(shown)
+if page.url_path in FILTERED or page.url_path == "regressions":
+    try:
+        if page.url_path == "regressions":
+            filters.draw_team()
+        else:
+            filters.draw(with_comparison=page.url_path != "jobs")
+    except data.ViewFailed as failure:
+        parts.failed(failure)
+        st.stop()
 page.run()

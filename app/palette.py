@@ -52,6 +52,7 @@ class Palette:
     comparison: str
     areas: Mapping[str, str]
     attributions: Mapping[str, str]
+    sequential: tuple[str, ...]  # ten, at equal steps of lightness, from little to much
 
     def area(self, name: str) -> str:
         """Colour of an area; one that is not known is drawn as unaccounted."""
@@ -94,8 +95,20 @@ LIGHT: Final = Palette(
             "user": "#257DDA",
             "scheduler": "#8B1C46",
             "service": "#B25D8D",
-            "unknown": "#8A94A6",
+            "unknown": "#B8BCC2",
         }
+    ),
+    sequential=(
+        "#EEF4FC",
+        "#CCE1F8",
+        "#ABCDF5",
+        "#89BAF1",
+        "#67A6EC",
+        "#4092E7",
+        "#2B7ED2",
+        "#106BBD",
+        "#0059A2",
+        "#004786",
     ),
 )
 
@@ -135,8 +148,20 @@ DARK: Final = Palette(
             "user": "#1F8EE4",
             "scheduler": "#9A436E",
             "service": "#FB5F90",
-            "unknown": "#8A94A6",
+            "unknown": "#ACB0B6",
         }
+    ),
+    sequential=(
+        "#19222D",
+        "#1D324A",
+        "#214368",
+        "#235488",
+        "#2466A8",
+        "#2378CB",
+        "#3A8CE0",
+        "#4E9FF6",
+        "#6FB4FF",
+        "#97C8FF",
     ),
 )
 

@@ -6,8 +6,9 @@ Draws what it is given; runs no select of its own but the one of freshness.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ import polars as pl
 import streamlit as st
 
 from app import data, palette, words
+from queries import model
 
 SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
 OLD: Final = timedelta(hours=26)
@@ -44,8 +46,31 @@ _STYLE: Final = """<style>
 [data-testid="stHeading"] code, [data-testid="stBaseButton-tertiary"] code,
 [data-testid="stBaseButton-secondary"] code
     {font: inherit; color: inherit; background: none; padding: 0;}
+[class*="st-key-scrolls-"] {overflow-x: auto;}
+[class*="st-key-scrolls-760-"] > [data-testid="stElementContainer"] {min-width: 760px;}
 @media (max-width: 640px) {[data-testid="stMainBlockContainer"] {padding: 3.5rem 1rem 3rem;}}
+@media print {
+@page {size: A4 portrait; margin: 9mm;}
+[data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
+[class*="st-key-foot"], [data-testid="stMain"] .stToggle {display: none !important;}
+[data-testid="stMainBlockContainer"] {width: var(--screen-width) !important; max-width: none;
+    padding-top: 0; zoom: var(--paper-zoom);}
+[data-testid="stVerticalBlock"], [data-testid="stMetric"] {break-inside: avoid;}
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] {break-inside: auto;}
+.modebar-container {display: none;}
+}
 </style>"""
+# Plotly's patterns as backgrounds; LINE stands for the colour of their lines.
+_HATCH: Final[Mapping[str, str]] = {
+    **{
+        shape: "background-image:"
+        f"repeating-linear-gradient({angle}deg,LINE 0 1px,transparent 1px 4px);"
+        for shape, angle in (("/", -45), ("|", 90), ("-", 0))
+    },
+    "x": "background-image:repeating-linear-gradient(45deg,LINE 0 1px,transparent 1px 4px),"
+    "repeating-linear-gradient(-45deg,LINE 0 1px,transparent 1px 4px);",
+    ".": "background:radial-gradient(circle,LINE 1px,transparent 1.3px) 0 0/4px 4px;",
+}
 # A gauge, drawn here: an icon of streamlit's font would be fetched from another machine.
 _ICON: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="0 0 32 32">'
@@ -147,10 +172,40 @@ def chart(
     about: str,
     measures: Sequence[str] = (),
     sql: str = "",
-) -> None:
-    """A figure with its footer: CSV of the table behind it, and how it is computed."""
-    st.plotly_chart(figure, theme=None, key=f"figure {stem}", alt=alt, config=_plotly_config(stem))
+    on_pick: Callable[[Any], None] | None = None,
+    can_pick: bool = False,
+    least_width: int = 0,
+) -> Any:
+    """A figure with its footer: CSV of the table behind it, and how it is computed.
+
+    Returns the customdata of the mark that was clicked (None: no mark) where `can_pick`; `on_pick`
+    is called with it before the page runs again, and may set filters. On a screen that is narrower
+    than `least_width` the figure scrolls.
+    """
+    key = f"figure {stem}"
+
+    def picked() -> None:
+        chosen = _customdata(st.session_state[key])
+        if chosen is not None and on_pick is not None:
+            on_pick(chosen)
+
+    with st.container(key=f"scrolls {least_width} {stem}") if least_width else nullcontext():
+        state = st.plotly_chart(
+            figure,
+            theme=None,
+            key=key,
+            alt=alt,
+            config=_plotly_config(stem),
+            on_select=picked if on_pick else "rerun" if can_pick else "ignore",
+            selection_mode="points",
+        )
     footer(stem=stem, table=table, about=about, measures=measures, sql=sql)
+    return _customdata(state) if can_pick else None
+
+
+def _customdata(state: Any) -> Any:
+    points = state["selection"]["points"]
+    return points[0].get("customdata") if points else None
 
 
 def legend(areas: Sequence[str]) -> None:
@@ -171,18 +226,14 @@ def legend(areas: Sequence[str]) -> None:
 
 def _swatch(area: str, colour: palette.Palette) -> str:
     fill, line = colour.area(area), palette.translucent(colour.text, 0.45)
-    angle = {"/": -45, "x": 45, "|": 90, ".": 135, "-": 0}.get(palette.AREA_PATTERN.get(area, ""))
-    hatch = (
-        f"background-image:repeating-linear-gradient({angle}deg,{line} 0 1px,transparent 1px 4px);"
-        if angle is not None
-        else ""
-    )
+    hatch = _HATCH.get(palette.AREA_PATTERN.get(area, ""), "").replace("LINE", line)
     return (
         "display:inline-block;width:12px;height:12px;margin-right:6px;vertical-align:-1px;"
-        f"border:1px solid {line};background-color:{fill};{hatch}"
+        f"border:1px solid {line};{hatch}background-color:{fill};"
     )
 
 
+@st.fragment
 def footer(
     *,
     stem: str,
@@ -191,8 +242,13 @@ def footer(
     measures: Sequence[str] = (),
     sql: str = "",
 ) -> None:
-    """CSV and the explanation under a chart or a table."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    """CSV and the explanation under a chart or a table.
+
+    A fragment: the explanation is written when it is opened, and nothing else runs then.
+    """
+    with st.container(
+        horizontal=True, gap="small", vertical_alignment="center", key=f"foot {stem}"
+    ):
         st.download_button(
             "CSV",
             partial(csv, table, about),
@@ -203,13 +259,29 @@ def footer(
             type="tertiary",
             icon=":material/download:",
         )
-        with st.popover("How it is computed", type="tertiary", icon=":material/function:"):
-            for key in measures:
-                definition(words.glossary()[key])
-            if sql:
-                st.caption("The select behind it")
-                st.code(sql.strip(), language="sql")
-            st.caption("PNG: the camera in the corner of the chart.")
+        explained = st.popover(
+            "How it is computed",
+            type="tertiary",
+            icon=":material/function:",
+            key=f"how {stem}",
+            on_change="rerun",
+        )
+    if explained.open:
+        with explained:
+            _explain(measures, sql)
+
+
+def _explain(measures: Sequence[str], sql: str) -> None:
+    for key in measures:
+        definition(words.glossary()[key])
+    if sql:
+        st.caption("The select behind it")
+        st.code(sql.strip(), language="sql")
+    for view in model.models("serving"):
+        if re.search(rf"\b(from|join)\s+{view.name}\b", sql):
+            st.caption(f"The view `{view.name}` that it reads")
+            st.code(view.sql.strip(), language="sql", height=240)
+    st.caption("PNG: the camera in the corner of the chart.")
 
 
 def definition(measure: words.Measure) -> None:

@@ -1,4 +1,4 @@
-"""The selects of Overview and Job. They filter, order and divide; sums are the views' business.
+"""The selects of Overview. They filter, order and divide; sums are the views' business.
 
 Those of a window have the parameters team, workload, first day, last day, then what they add.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
-# $5: weight, gpu or wall
+# $5: weight, gpu or wall. Percentiles of saves cost more than all the rest, and are not shown here.
 WINDOW: Final = """
 select
-    *,
+    * exclude (
+        checkpoint_save_p50_seconds, checkpoint_save_p90_seconds, checkpoint_save_p99_seconds
+    ),
     if($5 = 'gpu', ett_gpu_ratio, ett_ratio) as ett,
     if(
         $5 = 'gpu', gpu_seconds - uninstrumented_gpu_seconds, wall_seconds - uninstrumented_seconds
@@ -22,12 +24,13 @@ from window_of($1, $2, $3, $4)
 # $5: target. The budget is always by GPUs.
 BUDGET: Final = """
 select
-    (1 - $5) * (gpu_seconds - uninstrumented_gpu_seconds) as allowed_gpu_seconds,
+    (1 - $5) * instrumented_gpu_seconds as allowed_gpu_seconds,
     allowed_gpu_seconds - lost_gpu_seconds as left_gpu_seconds,
     left_gpu_seconds / nullif(allowed_gpu_seconds, 0) as left_ratio,
     lost_gpu_seconds / (date_diff('day', $3::date, $4::date) + 1) as lost_gpu_seconds_per_day,
     left_gpu_seconds / nullif(lost_gpu_seconds_per_day, 0) as left_days
-from window_of($1, $2, $3, $4)
+from window_teams($2, $3, $4)
+where team = $1
 """
 
 # $5: weight, $6: target
@@ -51,35 +54,54 @@ where days.day between $3 and $4
 order by days.day
 """
 
+DAYS: Final = "select day, is_complete from days where day between ? and ? order by day"
+
 # $5: weight. Uninstrumented time has no share: ETT does not speak of it.
 AREAS: Final = """
 select
-    areas.area,
-    areas.is_recovery,
-    if($5 = 'gpu', areas.gpu_seconds, areas.seconds) as amount,
-    if(
-        $5 = 'gpu',
-        whole.gpu_seconds - whole.uninstrumented_gpu_seconds,
-        whole.wall_seconds - whole.uninstrumented_seconds
-    ) as whole_amount,
-    if(areas.area = 'uninstrumented', null, amount / nullif(whole_amount, 0)) as share_ratio
-from window_areas($1, $2, $3, $4) as areas
-cross join window_of($1, $2, $3, $4) as whole
-order by areas.area, areas.is_recovery
+    area,
+    is_recovery,
+    if($5 = 'gpu', gpu_seconds, seconds) as amount,
+    if($5 = 'gpu', share_gpu_ratio, share_ratio) as share_ratio
+from window_shares($1, $2, $3, $4)
+order by area, is_recovery
 """
 
-# $1: workload, $2 and $3: first and last day
+# $5: weight, $6 and $7: first and last day of the window before
+MOVES: Final = """
+select area, moved_ratio
+from window_moves($1, $2, $5, $3, $4, $6, $7)
+where moved_ratio <> 0
+order by abs(moved_ratio) desc, area
+"""
+
+# $1: workload, $2 and $3: first and last day, $4: weight
 TEAMS: Final = """
 select
-    teams.team,
-    windows.* exclude (team)
-from (
-    select distinct team
-    from team_day
-    where team <> 'fleet' and workload = $1 and day between $2 and $3
-) as teams
-cross join lateral (from window_of(teams.team, $1, $2, $3)) as windows
-order by windows.lost_gpu_seconds desc nulls last, teams.team
+    team,
+    if($4 = 'gpu', ett_gpu_ratio, ett_ratio) as ett_ratio,
+    lost_gpu_seconds,
+    gpu_seconds,
+    attempts_ended
+from window_teams($1, $2, $3)
+where team <> 'fleet'
+order by lost_gpu_seconds desc nulls last, team
+"""
+
+# $1: workload, $2 and $3: first and last day, $4: weight, $5: the teams
+TEAMS_BY_DAY: Final = """
+select
+    team_day.team,
+    days.day,
+    days.is_complete,
+    if($4 = 'gpu', team_day.ett_gpu_ratio, team_day.ett_ratio) as ett_ratio
+from days
+inner join team_day on days.day = team_day.day
+where
+    team_day.workload = $1
+    and days.day between $2 and $3
+    and list_contains($5, team_day.team)
+order by team_day.team, days.day
 """
 
 # $1: team. A team without a target of its own has the fleet's.
@@ -91,65 +113,15 @@ order by team = 'fleet'
 limit 1
 """
 
+# $1: team
 REGRESSIONS: Final = """
-select team, metric, verdict, observed, expected, change_ratio, lost_gpu_seconds_per_day, started_on
+select
+    team, metric, started_on, severity, verdict, observed, expected, change_ratio,
+    lost_gpu_seconds_per_day
 from regressions
 where state = 'open' and ($1 = 'fleet' or team = $1)
-order by lost_gpu_seconds_per_day desc
+order by lost_gpu_seconds_per_day desc nulls last, started_on, team, metric
 limit 5
 """
 
-# -- one job: $1 is its id -----------------------------------------------------------------------
-
-JOB: Final = "select * from jobs where job_id = ?"
-
-LIKE: Final = """
-select job_id
-from jobs
-where contains(lower(job_id), lower($1)) or jaro_winkler_similarity(job_id, $1) > 0.85
-order by jaro_winkler_similarity(job_id, $1) desc, job_id asc
-limit 5
-"""
-
-ATTEMPTS: Final = """
-select
-    attempt,
-    outcome,
-    failure_domain || '/' || failure_category as cause,
-    message,
-    gpus,
-    started_at,
-    first_batch_at,
-    ended_at,
-    wall_seconds,
-    queue_seconds,
-    tts_seconds,
-    ttr_seconds,
-    effective_seconds,
-    unsaved_seconds,
-    checkpoint_saves,
-    lost_gpu_seconds
-from attempts
-where job_id = ?
-order by attempt
-"""
-
-AREAS_OF_ATTEMPT: Final = """
-select area, is_recovery, seconds as amount
-from area_by_attempt
-where job_id = ? and attempt = ?
-order by area, is_recovery
-"""
-
-STAGES: Final = """
-select phase, stage, seconds
-from stage_by_attempt
-where job_id = ? and attempt = ?
-order by seconds desc, phase, stage
-"""
-
-# $1: team
-TEAM_OF_ALL_DAYS: Final = """
-select ett_ratio
-from window_of($1, 'all', (select min(day) from days), (select max(day) from days))
-"""
+JUDGED: Final = "select count(*) as judged from regressions"

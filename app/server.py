@@ -1,4 +1,5 @@
-"""The web server: streamlit's, with two answers changed so that a page stays on its own machine.
+"""The web server: streamlit's, with its index page changed: a page stays on its own machine, the
+back button goes back by what a reader did, and figures fit on paper.
 
 `streamlit run` finds `app` here. What the pages show is main.py's business.
 """
@@ -17,6 +18,32 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _ROOT_SCRIPT: Final = (
     b'<script>window.__streamlit={BACKEND_BASE_URL:new URL("./",document.baseURI).href}</script>'
 )
+# Streamlit pushes one click as several addresses, half of them without the filters: the first is
+# pushed, those that follow without another click or key replace it.
+_HISTORY_SCRIPT: Final = b"""<script>
+(() => {
+  let acted = true;
+  for (const kind of ["pointerdown", "keydown"])
+    addEventListener(kind, () => { acted = true; }, { capture: true });
+  const push = history.pushState.bind(history);
+  const replace = history.replaceState.bind(history);
+  history.pushState = (state, title, url) => {
+    (acted ? push : replace)(state, title, url);
+    acted = false;
+  };
+})();
+</script>"""
+# Figures have the size that they had on the screen: the page keeps its width, and is scaled to that
+# of the paper (A4 less its margins, in pixels), so that nothing is drawn anew or cut off.
+_PRINT_SCRIPT: Final = b"""<script>
+addEventListener("beforeprint", () => {
+  const page = document.querySelector('[data-testid="stMainBlockContainer"]');
+  if (!page) return;
+  const width = page.getBoundingClientRect().width;
+  document.body.style.setProperty("--screen-width", `${width}px`);
+  document.body.style.setProperty("--paper-zoom", Math.min(725 / width, 0.75));
+});
+</script>"""
 _HEAD: Final = b"<head>"
 
 
@@ -43,7 +70,7 @@ class Confined:
             body += message.get("body", b"")
             if message.get("more_body"):
                 return
-            page = body.replace(_HEAD, _HEAD + _ROOT_SCRIPT, 1)
+            page = body.replace(_HEAD, _HEAD + _ROOT_SCRIPT + _HISTORY_SCRIPT + _PRINT_SCRIPT, 1)
             headers = MutableHeaders(scope=start)
             headers["content-length"] = str(len(page))
             headers["content-security-policy"] = _policy(host)

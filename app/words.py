@@ -21,6 +21,7 @@ from typing import Final
 UNKNOWN: Final = "\u2013"
 NOT_MEASURED: Final = "not measured"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]()<>#+!|~$:-]")
 _UNITS: Final = ((86400, 3600, "d", "h"), (3600, 60, "h", "min"), (60, 1, "min", "s"))
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
@@ -98,6 +99,18 @@ def hours(seconds: float | None) -> str:
     return UNKNOWN if seconds is None else compact(seconds / 3600)
 
 
+def more_hours(seconds: float) -> str:
+    """A difference in seconds as hours, with its sign."""
+    return f"{'+' if seconds >= 0 else ''}{hours(seconds)}"
+
+
+def more_time(seconds: float) -> str:
+    """A difference in seconds as a duration, with its sign."""
+    if abs(seconds) < 0.5:
+        return "0 s"
+    return f"{'+' if seconds >= 0 else ''}{duration(seconds, units=1)}"
+
+
 def many(number: int | None, thing: str) -> str:
     """`1 attempt`, `1,284 attempts`."""
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
@@ -164,6 +177,11 @@ def code(text: str, limit: int = 120) -> str:
         return "` (empty) `"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     return f"{fence} {line} {fence}"
+
+
+def prose(text: str, limit: int = 60) -> str:
+    """Text within a Markdown sentence: what Markdown or streamlit would read is escaped."""
+    return _MARKUP.sub(r"\\\g<0>", clipped(text, limit))
 
 
 def figure(text: str, limit: int = 60) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import blank
+from app.charts.canvas import drawn
 from app.palette import (
     AREA_ORDER,
     AREA_PATTERN,
@@ -28,37 +30,53 @@ def cascade(areas: pl.DataFrame, palette: Palette, top: str, top_text: str) -> g
     label (one an area, drawn beside its bar).
 
     The bar of everything is called `top` and says `top_text`. Where little is lost, the
-    long bars are cut at the left so that the short ones can be compared; a gap shows it.
+    long bars are cut at the left so that the short ones can be compared; a gap shows it. A click
+    gives the area as its customdata.
     """
     totals = areas.group_by("area").agg(pl.col("amount").sum(), pl.col("label").first())
-    shown = [
-        name
-        for name in sorted(totals["area"], key=_place)
-        if totals.row(by_predicate=pl.col("area") == name, named=True)["amount"] > 0
-    ]
+    amounts = {name: (amount, label) for name, amount, label in totals.rows()}
+    shown = [name for name in sorted(amounts, key=_place) if amounts[name][0] > 0]
     everything = float(totals["amount"].sum())
-    figure = blank(palette, ROW * (len(shown) + 1) + 16, {"t": 4, "b": 4, "r": 4})
     start = _axis_start(totals, everything)
-    _bar(
-        figure, palette, top, everything, 0.0, top_text, fill=translucent(palette.comparison, 0.35)
-    )
+    bars = [_Bar(top, everything, 0.0, top_text, translucent(palette.comparison, 0.35), "")]
     edge = everything
     for name in shown:
-        edge = _area(figure, palette, areas, name, edge)
-    _labels(figure, palette, totals, shown, everything, start)
-    _label(figure, palette, top, top_text, x=start + (everything - start) * 0.03, anchor="left")
+        bars += _area(areas, palette, name, edge)
+        edge -= amounts[name][0]
+    notes = [
+        *_labels(amounts, shown, everything, start, palette),
+        _label(top, top_text, start + (everything - start) * 0.03, "left", palette),
+    ]
     if start > 0:
-        _cuts(figure, palette, [top, *(["effective"] if "effective" in shown else [])], start)
-    figure.update_layout(barmode="overlay", bargap=0.28)
-    figure.update_xaxes(range=[start, everything * 1.001], visible=False)
-    figure.update_yaxes(
-        categoryorder="array",
-        categoryarray=[top, *shown][::-1],
-        showgrid=False,
-        tickfont={"color": palette.text, "size": 13},
-        ticklabelstandoff=6,
+        rows = [top, *(["effective"] if "effective" in shown else [])]
+        notes += [_cut(row, start, palette) for row in rows]
+    return drawn(
+        palette,
+        ROW * (len(shown) + 1) + 16,
+        [_drawn_bars(bars, palette)],
+        margin={"t": 4, "b": 4, "r": 4},
+        x={"range": [start, everything * 1.001], "visible": False},
+        y={
+            "categoryorder": "array",
+            "categoryarray": [top, *shown][::-1],
+            "showgrid": False,
+            "tickfont": {"color": palette.text, "size": 13},
+            "ticklabelstandoff": 6,
+        },
+        barmode="overlay",
+        bargap=0.28,
+        annotations=notes,
     )
-    return figure
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    row: str
+    amount: float
+    base: float
+    text: str
+    fill: str
+    shape: str
 
 
 def _place(name: str) -> tuple[bool, bool, int]:
@@ -75,9 +93,9 @@ def _axis_start(totals: pl.DataFrame, everything: float) -> float:
     return max(0.0, everything - lost / 0.55)
 
 
-def _area(
-    figure: go.Figure, palette: Palette, areas: pl.DataFrame, name: str, edge: float
-) -> float:
+def _area(areas: pl.DataFrame, palette: Palette, name: str, edge: float) -> list[_Bar]:
+    """The bars of an area that end at `edge`: what came after an interruption is hatched."""
+    bars = []
     for is_recovery in (False, True):
         part = areas.filter((pl.col("area") == name) & (pl.col("is_recovery") == is_recovery))
         amount = float(part["amount"].sum())
@@ -86,82 +104,71 @@ def _area(
             shape = RECOVERY_PATTERN if is_recovery else AREA_PATTERN.get(name, "")
             what = f"{name}, after an interruption" if is_recovery else name
             text = f"{words.figure(what)}<br>{part['text'][0]}"
-            _bar(figure, palette, name, amount, edge, text, palette.area(name), shape)
-    return edge
+            bars.append(_Bar(name, amount, edge, text, palette.area(name), shape))
+    return bars
 
 
-def _bar(
-    figure: go.Figure,
-    palette: Palette,
-    row: str,
-    amount: float,
-    base: float,
-    text: str,
-    fill: str,
-    shape: str = "",
-) -> None:
-    figure.add_trace(
-        go.Bar(
-            orientation="h",
-            y=[row],
-            x=np.array([amount]),
-            base=np.array([base]),
-            marker={
-                "color": fill,
-                "line": {"color": translucent(palette.text, 0.4), "width": 1},
-                "pattern": {
-                    "shape": shape,
-                    "fgcolor": translucent(palette.text, 0.55),
-                    "size": 6,
-                    "solidity": 0.25,
-                    "fillmode": "overlay",
-                },
+def _drawn_bars(bars: list[_Bar], palette: Palette) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": [bar.row for bar in bars],
+        "x": np.array([bar.amount for bar in bars]),
+        "base": np.array([bar.base for bar in bars]),
+        "customdata": [bar.row for bar in bars],
+        "marker": {
+            "color": [bar.fill for bar in bars],
+            "line": {"color": translucent(palette.text, 0.4), "width": 1},
+            "pattern": {
+                "shape": [bar.shape for bar in bars],
+                "fgcolor": translucent(palette.text, 0.55),
+                "size": 6,
+                "solidity": 0.25,
+                "fillmode": "overlay",
             },
-            hovertext=[text],
-            hoverinfo="text",
-        )
-    )
+        },
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+        "hovertext": [bar.text for bar in bars],
+        "hoverinfo": "text",
+    }
 
 
 def _labels(
-    figure: go.Figure,
-    palette: Palette,
-    totals: pl.DataFrame,
+    amounts: dict[str, tuple[float, str]],
     shown: list[str],
     everything: float,
     start: float,
-) -> None:
+    palette: Palette,
+) -> Iterator[dict[str, Any]]:
     edge = everything
     for name in shown:
-        total = totals.row(by_predicate=pl.col("area") == name, named=True)
-        right, edge = edge, edge - total["amount"]
+        amount, text = amounts[name]
+        right, edge = edge, edge - amount
         has_room = edge - start > _LABEL_SHARE * (everything - start)  # at the left of the bar
         at, anchor = (edge, "right") if has_room else (right, "left")
-        _label(figure, palette, name, total["label"], x=at, anchor=anchor)
+        yield _label(name, text, at, anchor, palette)
 
 
-def _label(
-    figure: go.Figure, palette: Palette, row: str, text: str, *, x: float, anchor: str
-) -> None:
-    figure.add_annotation(
-        x=x,
-        y=row,
-        text=text,
-        xanchor=anchor,
-        xshift=-7 if anchor == "right" else 7,
-        showarrow=False,
-        font={"size": 13, "color": palette.text},
-    )
+def _label(row: str, text: str, x: float, anchor: str, palette: Palette) -> dict[str, Any]:
+    return {
+        "x": x,
+        "y": row,
+        "text": text,
+        "xanchor": anchor,
+        "xshift": -7 if anchor == "right" else 7,
+        "showarrow": False,
+        "font": {"size": 13, "color": palette.text},
+    }
 
 
-def _cuts(figure: go.Figure, palette: Palette, rows: list[str], start: float) -> None:
-    for row in rows:
-        figure.add_annotation(
-            x=start,
-            y=row,
-            text="<b>//</b>",
-            xanchor="left",
-            xshift=-2,
-            showarrow=False,
-            font={"size": 18, "color": palette.background},
-        )
+def _cut(row: str, start: float, palette: Palette) -> dict[str, Any]:
+    return {
+        "x": start,
+        "y": row,
+        "text": "<b>//</b>",
+        "xanchor": "left",
+        "xshift": -2,
+        "showarrow": False,
+        "font": {"size": 18, "color": palette.background},
+    }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 import polars as pl
 from numpy.typing import NDArray
 
@@ -53,13 +53,12 @@ class Axis:
 
 
 def saves(
-    figure: go.Figure,
     palette: Palette,
     marked: pl.DataFrame,
     rows: dict[int, int],
     axis: Axis,
     span: float,
-) -> None:
+) -> Iterator[dict[str, Any]]:
     """A tick above the bar for each save, thinned to what a screen can show."""
     if marked.height > MOST_SAVES:  # one mark a pixel is all that a screen shows
         marked = marked.with_columns(
@@ -68,94 +67,102 @@ def saves(
     for status, part in marked.partition_by("name", as_dict=True).items():
         symbol, word = _SAVE.get(str(status[0]), _SAVE["cut_off"])
         attempt = part["attempt"].to_numpy()
-        figure.add_trace(
-            go.Scatter(
-                x=axis.x(attempt, part["ended_us"].to_numpy()),
-                y=np.array([rows[number] for number in attempt.tolist()]) - 0.41,
-                mode="markers",
-                marker={
-                    "symbol": symbol,
-                    "size": 6,
-                    "color": palette.text if word == "saved" else palette.bad,
-                    "line": {"width": 1.25},
-                },
-                hovertext=[
-                    f"{word}{f', step {step}' if step is not None else ''}" for step in part["step"]
-                ],
-                hoverinfo="text",
-            )
-        )
+        yield {
+            "type": "scatter",
+            "name": word,
+            "x": axis.x(attempt, part["ended_us"].to_numpy()),
+            "y": np.array([rows[number] for number in attempt.tolist()]) - 0.41,
+            "mode": "markers",
+            "marker": {
+                "symbol": symbol,
+                "size": 6,
+                "color": palette.text if word == "saved" else palette.bad,
+                "line": {"width": 1.25},
+            },
+            "hovertext": [
+                f"{word}{f', step {step}' if step is not None else ''}" for step in part["step"]
+            ],
+            "hoverinfo": "text",
+        }
 
 
 def ends(
-    figure: go.Figure,
     palette: Palette,
     attempts: pl.DataFrame,
     rows: dict[int, int],
     axis: Axis,
     span: float,
-) -> None:
-    """Shape and letter of each attempt's outcome, after its bar."""
+) -> dict[str, Any]:
+    """Shape and letter of each attempt's outcome, after its bar; on hover its cause."""
     marks = [END.get(outcome, END["lost"]) for outcome in attempts["outcome"]]
-    number = attempts["attempt"].to_numpy()
     beside = attempts["ended_at"].to_numpy() + int(span * 0.012)
-    figure.add_trace(
-        go.Scatter(
-            x=axis.x(number, beside),
-            y=np.array(list(rows.values())),
-            mode="markers+text",
-            marker={
-                "symbol": [symbol for _, symbol, _ in marks],
-                "size": [22 if symbol == "hexagram" else 18 for _, symbol, _ in marks],
-                "color": [getattr(palette, status) for _, _, status in marks],
-                "opacity": 1,
-            },
-            text=[letter for letter, _, _ in marks],
-            textfont={
-                "size": 11,
-                "weight": 700,
-                "color": [
-                    palette.text if symbol.endswith("open") else palette.background
-                    for _, symbol, _ in marks
-                ],
-            },
-            hovertext=[words.figure(outcome) for outcome in attempts["outcome"]],
-            hoverinfo="text",
-            cliponaxis=False,
-        )
-    )
+    causes = attempts["cause"] if "cause" in attempts.columns else [None] * attempts.height
+    return {
+        "type": "scatter",
+        "name": "ends",
+        "x": axis.x(attempts["attempt"].to_numpy(), beside),
+        "y": np.array(list(rows.values())),
+        "mode": "markers+text",
+        "marker": {
+            "symbol": [symbol for _, symbol, _ in marks],
+            "size": [22 if symbol == "hexagram" else 18 for _, symbol, _ in marks],
+            "color": [getattr(palette, status) for _, _, status in marks],
+            "opacity": 1,
+        },
+        "text": [letter for letter, _, _ in marks],
+        "textfont": {
+            "size": 11,
+            "weight": 700,
+            "color": [
+                palette.text if symbol.endswith("open") else palette.background
+                for _, symbol, _ in marks
+            ],
+        },
+        "hovertext": [
+            words.figure(outcome if cause is None else f"{outcome}: {cause}", 120)
+            for outcome, cause in zip(attempts["outcome"], causes, strict=True)
+        ],
+        "hoverinfo": "text",
+        "cliponaxis": False,
+    }
 
 
 def waits(
-    figure: go.Figure,
     palette: Palette,
     attempts: pl.DataFrame,
     rows: dict[int, int],
     axis: Axis,
     span: float,
-) -> None:
-    """A thin line from the end of an attempt to the start of the next, with its length."""
+) -> list[dict[str, Any]]:
+    """Thin lines from the end of an attempt to the start of the next, each with its length."""
+    gaps = attempts.select("attempt", "started_at", before=pl.col("ended_at").shift(1)).filter(
+        pl.col("started_at") > pl.col("before")
+    )
+    if gaps.is_empty():
+        return []
     first = int(attempts["started_at"].to_numpy().min())
-    for before, after in zip(
-        attempts.head(-1).iter_rows(named=True),
-        attempts.tail(-1).iter_rows(named=True),
-        strict=True,
-    ):
-        gap_us = after["started_at"] - before["ended_at"]
-        if gap_us <= 0:
-            continue
-        number = np.array([after["attempt"]] * 2)
-        has_room = after["started_at"] - first > _LABEL_SHARE * span
-        wait = f"waiting {words.duration(gap_us / 1e6)} "
-        figure.add_trace(
-            go.Scatter(
-                x=axis.x(number, np.array([before["ended_at"], after["started_at"]])),
-                y=[rows[after["attempt"]]] * 2,
-                mode="lines+text",
-                line={"color": palette.comparison, "width": 1},
-                text=["", wait if has_room else ""],
-                textposition="top left",
-                textfont={"size": 11, "color": palette.muted},
-                hoverinfo="skip",
-            )
-        )
+    texts = [
+        f"waiting {words.duration((start - before) / 1e6)} "
+        if start - first > _LABEL_SHARE * span
+        else ""
+        for start, before in gaps.select("started_at", "before").iter_rows()
+    ]
+    # each line is a point, a point with its text, and a gap
+    number = np.repeat(gaps["attempt"].to_numpy(), 3)
+    at = np.stack([gaps["before"], gaps["started_at"], gaps["started_at"]], axis=1).ravel()
+    row: list[float | None] = [float(rows[each]) for each in number.tolist()]
+    row[2::3] = [None] * gaps.height
+    return [
+        {
+            "type": "scatter",
+            "name": "waits",
+            "x": axis.x(number, at),
+            "y": row,
+            "mode": "lines+text",
+            "line": {"color": palette.comparison, "width": 1},
+            "text": [text for each in texts for text in ("", each, "")],
+            "textposition": "top left",
+            "textfont": {"size": 11, "color": palette.muted},
+            "hoverinfo": "skip",
+        }
+    ]

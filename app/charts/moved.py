@@ -1,4 +1,4 @@
-"""What moved a ratio: to the left the areas that pulled it down, to the right what lifted it."""
+"""What moved a ratio: to the left the parts that pulled it down, to the right what lifted it."""
 
 from __future__ import annotations
 
@@ -9,56 +9,84 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import blank
+from app.charts.canvas import drawn
 from app.palette import AREA_PATTERN, Palette, translucent
 
 ROW: Final = 27
+JOB_MIX: Final = "job_mix"
 
 
-def moved(areas: pl.DataFrame, palette: Palette) -> go.Figure:
-    """Diverging bars from `areas`: area, pulled_ratio (its part in the change of ETT), sorted.
+def moved(parts: pl.DataFrame, palette: Palette) -> go.Figure:
+    """Diverging bars from `parts`, in their order: area (or job_mix), moved_ratio.
 
-    The name stands on the other side of zero than the bar, so that neither hides the other.
+    The name stands on the other side of zero than the bar, so that neither hides the other. A click
+    gives the area as its customdata.
     """
-    pulled = areas["pulled_ratio"].to_numpy()
-    figure = blank(palette, ROW * max(areas.height, 1) + 12, {"t": 4, "b": 4})
-    figure.add_trace(
-        go.Bar(
-            orientation="h",
-            y=np.arange(areas.height),
-            x=pulled,
-            text=[words.points(float(value), 2) for value in pulled],
-            textposition="outside",
-            cliponaxis=False,
-            textfont={"size": 13, "color": palette.text},
-            marker={
-                "color": [palette.area(name) for name in areas["area"]],
-                "line": {"color": translucent(palette.text, 0.4), "width": 1},
-                "pattern": {
-                    "shape": [AREA_PATTERN.get(name, "") for name in areas["area"]],
-                    "fgcolor": translucent(palette.text, 0.55),
-                    "size": 6,
-                    "solidity": 0.25,
-                    "fillmode": "overlay",
-                },
+    ratios = parts["moved_ratio"].to_numpy()
+    reach = float(np.abs(ratios).max()) * 1.8 if parts.height else 1.0
+    fills = [
+        palette.comparison if name == JOB_MIX else palette.area(name) for name in parts["area"]
+    ]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "y": np.arange(parts.height),
+        "x": ratios,
+        "customdata": parts["area"].to_list(),
+        "text": [words.points(float(value), 2) for value in ratios],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 13, "color": palette.text},
+        "marker": {
+            "color": fills,
+            "line": {"color": translucent(palette.text, 0.4), "width": 1},
+            "pattern": {
+                "shape": [AREA_PATTERN.get(name, "") for name in parts["area"]],
+                "fgcolor": translucent(palette.text, 0.55),
+                "size": 6,
+                "solidity": 0.25,
+                "fillmode": "overlay",
             },
-            hovertext=[words.figure(words.area(name)) for name in areas["area"]],
-            hoverinfo="text",
-        )
+        },
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+        "hovertext": [_name(name) for name in parts["area"]],
+        "hoverinfo": "text",
+    }
+    names = [
+        {
+            "x": 0,
+            "y": row,
+            "text": f"<b>{_name(name)}</b>" if name == JOB_MIX else _name(name),
+            "xanchor": "right" if value > 0 else "left",
+            "xshift": -6 if value > 0 else 6,
+            "showarrow": False,
+            "font": {"size": 13, "color": palette.text},
+        }
+        for row, (name, value) in enumerate(zip(parts["area"], ratios, strict=True))
+    ]
+    zero = {
+        "type": "line",
+        "x0": 0,
+        "x1": 0,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": palette.muted, "width": 1},
+    }
+    return drawn(
+        palette,
+        ROW * max(parts.height, 1) + 12,
+        [bars],
+        margin={"t": 4, "b": 4},
+        x={"range": [-reach, reach], "visible": False},
+        y={"visible": False, "range": [parts.height - 0.5, -0.5]},
+        bargap=0.28,
+        uniformtext={"mode": False},
+        annotations=names,
+        shapes=[zero],
     )
-    for row, (name, value) in enumerate(zip(areas["area"], pulled, strict=True)):
-        figure.add_annotation(
-            x=0,
-            y=row,
-            text=words.figure(words.area(name)),
-            xanchor="right" if value > 0 else "left",
-            xshift=-6 if value > 0 else 6,
-            showarrow=False,
-            font={"size": 13, "color": palette.text},
-        )
-    reach = float(np.abs(pulled).max()) * 1.8 if areas.height else 1.0
-    figure.update_layout(bargap=0.28, uniformtext={"mode": False})
-    figure.update_xaxes(range=[-reach, reach], visible=False)
-    figure.update_yaxes(visible=False, range=[areas.height - 0.5, -0.5])
-    figure.add_vline(x=0, line={"color": palette.muted, "width": 1})
-    return figure
+
+
+def _name(part: str) -> str:
+    return "job mix" if part == JOB_MIX else words.figure(words.area(part))

@@ -7,7 +7,7 @@ from datetime import timedelta
 import polars as pl
 import streamlit as st
 
-from app import data, filters, parts, tiles, words
+from app import data, definitions, filters, parts, tiles, walk, words
 from app.charts.shares import unaccounted
 
 ALARM = 0.05  # as the alert EttUnaccountedTimeHigh
@@ -20,9 +20,15 @@ REJECTED = (
 
 EXAMPLES = """
 select reason, file, line_number, detail, line
-from rejected_lines
-qualify row_number() over (partition by reason order by file, line_number) <= 3
+from rejected_examples
 order by reason, file, line_number
+"""
+
+DUMPS = """
+select ingested_at, file, format, cluster, bytes, events, rejected
+from ingested_files
+order by ingested_at desc, file
+limit 500
 """
 
 KINDS = (
@@ -62,18 +68,12 @@ order by abs(gap_seconds) desc, day
 
 UNACCOUNTED = """
 select
-    teams.team,
-    windows.unaccounted_gpu_seconds / 3600 as unaccounted_gpu_hours,
-    windows.unaccounted_gpu_seconds
-    / nullif(windows.gpu_seconds - windows.uninstrumented_gpu_seconds, 0) as unaccounted_ratio
-from (
-    select distinct team
-    from team_day
-    where team <> 'fleet' and workload = 'all' and day between $1 and $2
-) as teams
-cross join lateral (from window_of(teams.team, 'all', $1, $2)) as windows
-where unaccounted_ratio is not null
-order by unaccounted_ratio desc, teams.team
+    team,
+    gpu_seconds / 3600 as unaccounted_gpu_hours,
+    share_gpu_ratio as unaccounted_ratio
+from window_team_areas('all', $1, $2)
+where area = 'unaccounted' and team <> 'fleet' and share_gpu_ratio is not null
+order by unaccounted_ratio desc, team
 limit 20
 """
 
@@ -108,6 +108,23 @@ with parts.card("Sources", "How far does each source reach, and what of it was s
         f"An attempt without an end counts as running until its source is "
         f"{words.duration(published['stale_after_seconds'])} past its last sign of life."
     )
+    dumps = data.frame(DUMPS)
+    with st.expander(f"Dumps that were loaded, the newest first: {words.count(dumps.height)}"):
+        st.dataframe(
+            dumps,
+            hide_index=True,
+            lazy=False,
+            placeholder=words.UNKNOWN,
+            alt="Dumps with when they were loaded, their lines and what was set aside",
+            column_config={
+                "ingested_at": st.column_config.DatetimeColumn("loaded", format="D MMM HH:mm:ss"),
+                "file": st.column_config.TextColumn("dump", width="large"),
+                "bytes": st.column_config.NumberColumn("size", format="bytes"),
+                "events": st.column_config.NumberColumn("events", format="localized"),
+                "rejected": st.column_config.NumberColumn("set aside", format="localized"),
+            },
+        )
+    parts.footer(stem="ett_data_dumps", table=dumps, about="Dumps, newest first", sql=DUMPS)
 
 with parts.card("Lines set aside", "What could not be read, and why?"):
     rejected = data.frame(REJECTED)
@@ -153,6 +170,20 @@ with parts.card(
     with st.expander("By day, the largest gap first"):
         st.dataframe(identity, hide_index=True, alt="Wall time and sum of areas by day")
     parts.footer(stem="ett_data_identity", table=identity, about="Identity by day", sql=IDENTITY)
+
+# -- one attempt ---------------------------------------------------------------------------------
+
+with parts.card(
+    "One attempt, from the dump to the rollup", "How does a line of a dump become a number here?"
+):
+    walked = walk.asked()
+    if walked is None:
+        walked = walk.example(published)
+        st.caption("An example: the newest attempt that lost training. A link may name another.")
+    if walked is None:
+        st.caption("There is no attempt yet.")
+    else:
+        walk.show(*walked, published["time_zone"])
 
 with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without saying what for?"):
     last = published["last_complete_day"] or published["newest_day"]
@@ -206,14 +237,4 @@ with parts.card("Anomalies", "Where did sources contradict themselves or each ot
         parts.footer(stem="ett_data_anomalies", table=anomalies, about="Anomalies", sql=ANOMALIES)
 
 with parts.card("Definitions", "What does each word and number mean?"):
-    tab_measures, tab_areas = st.tabs(["Measures", "Areas"])
-    with tab_measures:
-        find = st.text_input("Find a measure", key="find", placeholder="recover, saved, ratio")
-        with st.grid(2, min_column_width=340, gap="small"):
-            for measure in words.glossary().values():
-                text = f"{measure.label} {measure.key} {measure.meaning}".casefold()
-                if (find or "").casefold() in text:
-                    parts.definition(measure)
-    with tab_areas, st.grid(2, min_column_width=340, gap="small"):
-        for area in words.areas().values():
-            st.markdown(f"**{area.label}.** {area.meaning}")
+    definitions.show()

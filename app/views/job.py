@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from app import data, parts, selects, tiles, words
+from app import data, one_job, parts, words
+from app.attempt_areas import areas_of
 from app.charts.cascade import cascade
 from app.charts.gantt import MOST_ATTEMPTS, gantt
 
-MOST_SPANS = 20_000
 JOBS_PAGE = "views/jobs.py"
 
 asked = st.query_params.get("job", "")
@@ -17,15 +17,15 @@ if not asked:
     st.caption("No job is named in the link. Choose one from the list.")
     st.page_link(JOBS_PAGE, label="Jobs", icon=":material/list_alt:")
     st.stop()
-job = data.row(selects.JOB, asked)
+job = data.row(one_job.JOB, asked)
 if not job:
     st.warning(f"There is no job {words.code(asked, 256)} in this warehouse.")
-    for near in data.frame(selects.LIKE, asked[:256])["job_id"]:
+    for near in data.frame(one_job.LIKE, asked[:256])["job_id"]:
         st.page_link("views/job.py", label=words.code(near, 256), query_params={"job": near})
     st.page_link(JOBS_PAGE, label="All jobs", icon=":material/list_alt:")
     st.stop()
 
-attempts = data.frame(selects.ATTEMPTS, asked)
+attempts = data.frame(one_job.attempts_sql(), asked, job["first_started_at"], job["last_ended_at"])
 about = f"Job {asked}"
 stem = f"ett_job_{words.slug(asked)}"
 st.page_link(JOBS_PAGE, label="All jobs", icon=":material/arrow_back:")
@@ -48,42 +48,7 @@ if not job["is_instrumented"]:
 
 # -- header --------------------------------------------------------------------------------------
 
-measures = words.glossary()
-team = data.row(selects.TEAM_OF_ALL_DAYS, job["team"])
-tts, ttr = job["tts_seconds"], job["max_ttr_seconds"]
-never_trained = attempts.is_empty() or attempts["first_batch_at"][0] is None
-why_no_start = "attempt 1 never trained" if never_trained else words.NOT_MEASURED
-with st.grid(5, min_column_width=150, gap="small"):
-    tiles.figure(
-        measures["ett_ratio"],
-        words.ratio(job["ett_ratio"]),
-        f"team {words.ratio(team.get('ett_ratio'))}, all its days",
-        label="ETT",
-    )
-    tiles.figure(
-        measures["lost_gpu_seconds"],
-        words.hours(job["lost_gpu_seconds"]),
-        f"of {words.hours(job['gpu_seconds'])} GPU-hours",
-    )
-    tiles.figure(
-        measures["tts_seconds"],
-        words.duration(tts),
-        "first batch of attempt 1" if tts is not None else why_no_start,
-    )
-    tiles.figure(
-        measures["max_ttr_seconds"],
-        words.duration(ttr),
-        words.many(job["interruptions"], "interruption")
-        if job["interruptions"]
-        else "never interrupted",
-    )
-    tiles.figure(
-        measures["wall_seconds"],
-        words.duration(job["wall_seconds"]),
-        f"{words.many(job['attempts'], 'attempt')}, "
-        f"{words.duration(job['queue_seconds'])} in queue",
-    )
-
+one_job.row(job, attempts)
 if attempts.is_empty():
     st.caption("No attempt of this job has started yet.")
     st.stop()
@@ -126,13 +91,13 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
 
 numbers = attempts["attempt"].to_list()
 wanted = st.query_params.get("attempt")
-selected = int(wanted) if wanted and wanted.isdecimal() and len(wanted) < 10 else None
-if wanted is not None and selected not in numbers:
+named = int(wanted) if wanted and wanted.isdecimal() and len(wanted) < 10 else None
+if wanted is not None and named not in numbers:
     st.warning(
         f"This job has no attempt {words.code(wanted)}. "
         f"It has {numbers[0]} to {numbers[-1]}; attempt {numbers[-1]} is shown."
     )
-selected = selected if selected in numbers else numbers[-1]
+selected: int = named if named is not None and named in numbers else numbers[-1]
 
 
 def choose() -> None:
@@ -172,17 +137,17 @@ with parts.card("Attempts", "How did each end, and what did it cost?"):
             },
         },
     )
-    parts.footer(stem=f"{stem}_attempts", table=attempts, about=about, sql=selects.ATTEMPTS)
+    parts.footer(stem=f"{stem}_attempts", table=attempts, about=about, sql=one_job.attempts_sql())
 
 one = attempts.row(by_predicate=pl.col("attempt") == selected, named=True)
 left, right = st.columns([3, 2], gap="small")
 with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
-    areas = data.frame(selects.AREAS_OF_ATTEMPT, asked, selected).with_columns(label=pl.lit(""))
+    areas = areas_of(
+        data.row(one_job.AREAS, asked, selected, job["first_started_at"], job["last_ended_at"])
+    )
     if areas.is_empty():
         st.caption("This attempt took no time.")
     else:
-        if one["message"]:
-            st.code(words.clipped(one["message"], 2000), language=None, wrap_lines=True)
         texts = [words.duration(seconds) for seconds in areas["amount"]]
         totals = areas.group_by("area").agg(pl.col("amount").sum())
         whole = float(totals["amount"].sum())
@@ -202,53 +167,39 @@ with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
             ),
             alt=f"Seconds of attempt {selected} by area. {about}",
             stem=f"{stem}_{selected}_areas",
-            table=areas.drop("label"),
+            table=areas,
             about=f"{about}, attempt {selected}",
-            sql=selects.AREAS_OF_ATTEMPT,
+            sql=one_job.AREAS,
         )
-with right, parts.card("Stages", "Which part of a phase took how long? They may overlap."):
-    stages = data.frame(selects.STAGES, asked, selected)
-    if stages.is_empty():
-        st.caption("No stages are reported for this attempt.")
-    else:
-        st.dataframe(
-            stages,
-            hide_index=True,
-            alt=f"Stages of attempt {selected}. {about}",
-            column_config={"seconds": st.column_config.NumberColumn("seconds", format="%.1f")},
+with right:
+    with parts.card("How it ended", "What stopped it, and who says so?", parts.SPARKLINE):
+        one_job.why(one, detail)
+    with parts.card(
+        "Stages", "Which part of a phase took how long? They may overlap.", parts.SPARKLINE
+    ):
+        started_us = int(
+            attempts.select(pl.col("started_at").dt.epoch("us")).row(numbers.index(selected))[0]
         )
+        stages = one_job.stages(detail, selected, started_us)
+        if stages.is_empty():
+            st.caption("No stages are reported for this attempt.")
+        else:
+            st.dataframe(
+                stages,
+                hide_index=True,
+                alt=f"Stages of attempt {selected}. {about}",
+                column_config={"seconds": st.column_config.NumberColumn("seconds", format="%.1f")},
+            )
+            parts.footer(
+                stem=f"{stem}_{selected}_stages",
+                table=stages,
+                about=f"{about}, attempt {selected}",
+            )
 
-with st.expander(f"Spans of attempt {selected}, and the dump each came from"):
-    if detail.is_empty():
-        st.caption("No spans are kept for this job.")
-    else:
-        spans = (
-            detail.filter(
-                (pl.col("attempt") == selected) & pl.col("kind").is_in(["span", "failure"])
-            )
-            .with_columns(
-                started_at=pl.from_epoch("started_us", time_unit="us"),
-                seconds=(pl.col("ended_us") - pl.col("started_us")) / 1e6,
-            )
-            .select("kind", "name", "stage", "rank", "started_at", "seconds", "detail", "file")
-        )
-        if spans.height > MOST_SPANS:
-            st.caption(f"The first {words.count(MOST_SPANS)} of {words.count(spans.height)} spans.")
-        spans = spans.head(MOST_SPANS)
-        st.dataframe(
-            spans,
-            hide_index=True,
-            lazy=False,
-            placeholder=words.UNKNOWN,
-            alt=f"Spans of attempt {selected}. {about}",
-            column_config={
-                "started_at": st.column_config.DatetimeColumn(
-                    "started", format="D MMM HH:mm:ss.SSS"
-                ),
-                "seconds": st.column_config.NumberColumn("seconds", format="%.3f"),
-                "file": st.column_config.TextColumn("dump", width="large"),
-            },
-        )
-        parts.footer(
-            stem=f"{stem}_{selected}_spans", table=spans, about=f"{about}, attempt {selected}"
-        )
+st.page_link(
+    "views/data_page.py",
+    label="Walk this attempt from the dump to the rollup",
+    icon=":material/steps:",
+    query_params={"job": asked, "attempt": str(selected)},
+)
+one_job.spans_expander(detail, selected, about, stem)

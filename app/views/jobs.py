@@ -38,7 +38,7 @@ order by lost_gpu_seconds desc nulls last, job_id asc
 limit 500
 """
 
-chosen = filters.show(with_comparison=False)
+chosen = filters.show()
 asked = {name: st.query_params.get(name) for name in ("outcome", "gpus")}
 zone = data.row("select time_zone from publication")["time_zone"]
 with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -2,69 +2,73 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from functools import partial
-
 import polars as pl
 import streamlit as st
 
-from app import data, filters, kpis, parts, selects, words
+from app import alts, data, filters, kpis, parts, regressed, selects, words
 from app.charts.cascade import cascade
-from app.charts.moved import moved
+from app.charts.moved import JOB_MIX, moved
 from app.charts.trend import bounds, ett_by_day, small_team
 
 MOST_TEAMS = 12
+LOST_TIME = "views/lost_time.py"
 
 chosen = filters.show()
+window = filters.opened(chosen)
+now, before, about = window.now, window.before, window.about
+team, workload, first, last = chosen.now
 colours = parts.colours()
-target: float | None = data.row(selects.TARGET, chosen.team).get("ett_ratio")
-now = data.row(selects.WINDOW, *chosen.now, chosen.weight)
-before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
-about = filters.sentence(chosen, now)
-st.markdown(filters.sentence(chosen, now, words.code))
-if not chosen.is_complete:
-    st.warning("No day is complete yet: these numbers are of days that may still grow.")
-if not now.get("attempts"):
-    st.caption(
-        "No attempt ran here in these days. Choose more days, all workloads, or another team."
-    )
-    st.stop()
+target: float | None = data.row(selects.TARGET, team).get("ett_ratio")
+ett = "ett_gpu_ratio" if chosen.weight == "gpu" else "ett_ratio"
 
 kpis.row(chosen, now, before, target)
 
 # -- ETT by day ----------------------------------------------------------------------------------
 
 with parts.card("ETT by day", "On which days was the target missed, and by how much?"):
-    team, workload, first, last = chosen.now
-    by_day = partial(data.frame, selects.BY_DAY, team, workload)
-    days = by_day(first, chosen.newest_day, chosen.weight, target)
-    earlier = by_day(*chosen.previous[2:], chosen.weight, target).with_columns(
-        pl.col("day") + timedelta(days=chosen.days)
+    days = data.frame(
+        selects.BY_DAY, team, workload, first, chosen.newest_day, chosen.weight, target
     )
+    earlier = data.frame(selects.BY_DAY, *chosen.previous, chosen.weight, target)
+    table = filters.beside(
+        days.select("day", "is_complete", "ett_ratio"), earlier, chosen, value="ett_ratio"
+    )
+    previous = table.select("day", ett_ratio="previous_ett_ratio").drop_nulls()
     parts.chart(
         ett_by_day(
             days,
-            earlier if chosen.is_compared else earlier.clear(),
+            previous,
+            regressed.marks(team, first, chosen.newest_day),
             target,
             colours,
             parts.STANDARD,
         ),
-        alt=f"ETT by day against the target. {about}",
+        alt=f"ETT by day: {alts.by_day(days, 'ett_ratio', words.ratio)}. {about}",
         stem=chosen.stem("overview", "ett-by-day"),
-        table=days.join(
-            earlier.select("day", previous_ett_ratio="ett_ratio"), on="day", how="left"
-        ).select("day", "is_complete", "ett_ratio", "previous_ett_ratio"),
+        table=table,
         about=about,
-        measures=("ett_gpu_ratio" if chosen.weight == "gpu" else "ett_ratio",),
+        measures=(ett,),
         sql=selects.BY_DAY,
     )
 
 # -- where the GPU-hours went, and what moved ETT ------------------------------------------------
 
+
+def look_at(area: str) -> None:
+    """Open Lost time on the area that was clicked; the bar of everything opens it on all."""
+    if area in filters.LOST_AREAS:
+        filters.go(LOST_TIME, {"area": area}, area=area)
+    else:
+        filters.go(LOST_TIME, area=filters.ALL)
+
+
 left, right = st.columns([3, 2], gap="small")
 with (
     left,
-    parts.card(f"Where the {chosen.hours} went", "What took its part, from all to effective?"),
+    parts.card(
+        f"Where the {chosen.hours} went",
+        "What took its part, from all to effective? Click a bar to look at it.",
+    ),
 ):
     areas = data.frame(selects.AREAS, *chosen.now, chosen.weight)
     earlier = data.frame(selects.AREAS, *chosen.previous, chosen.weight)
@@ -77,101 +81,102 @@ with (
             f"all {chosen.hours}",
             f"<b>{words.hours(whole)}</b>",
         ),
-        alt=f"{chosen.hours} by area, from all to effective. {about}",
+        alt=f"{chosen.hours} by area: {alts.listed(kpis.told(by_area))}. {about}",
         stem=chosen.stem("overview", "cascade"),
         table=by_area,
         about=about,
-        measures=("ett_gpu_ratio", "lost_gpu_seconds"),
+        measures=(ett, "lost_gpu_seconds", "share_gpu_ratio"),
         sql=selects.AREAS,
+        on_pick=look_at,
     )
+    is_cut = now["lost_amount"] is not None and now["lost_amount"] < whole / 2
     st.caption(
-        "Slanted lines: start-up after an interruption. The long bars are cut at the left."
-        if whole and float(now["lost_amount"]) < whole / 2
-        else "Slanted lines: start-up after an interruption."
+        "Slanted lines: start-up after an interruption."
+        + (" The long bars are cut at the left." if is_cut else "")
     )
 
-with right, parts.card("What moved ETT", "Which areas lifted it, which pulled it down?"):
-    change = None
-    if before.get("ett") is not None and now["ett"] is not None:
-        change = now["ett"] - before["ett"]
-    if change is None:
+with right, parts.card("What moved ETT", "What lifted it, what pulled it down, and was it mix?"):
+    if before.get("ett") is None or now["ett"] is None:
         st.caption(
             "There is nothing to compare with: "
             + (chosen.why_not_compared or "choose previous under Compared with")
             + "."
         )
     else:
-        pulled = (
-            by_area.filter(pl.col("area").is_in(["effective", "uninstrumented"]).not_())
-            .select("area", pulled_ratio=-pl.col("difference_ratio"))
-            .filter(pl.col("pulled_ratio") != 0)
-            .sort(pl.col("pulled_ratio").abs(), descending=True)
-        )
+        moves = data.frame(selects.MOVES, *chosen.now, chosen.weight, *chosen.previous[2:])
+        mix = moves.filter(pl.col("area") == JOB_MIX)["moved_ratio"]
         parts.chart(
-            moved(pulled, colours),
-            alt=f"Change of ETT by area. {about}",
+            moved(moves, colours),
+            alt=f"Change of ETT: {alts.listed(kpis.moves_told(moves))}. {about}",
             stem=chosen.stem("overview", "moved"),
-            table=pulled,
+            table=moves,
             about=about,
-            measures=("ett_gpu_ratio",),
-            sql=selects.AREAS,
+            measures=("moved_ratio",),
+            sql=selects.MOVES,
+            on_pick=look_at,
         )
         st.caption(
-            f"The bars add up to the change of ETT, {words.points(change, 2)}. What comes from "
-            "other jobs having run, and what from the same work taking longer, is not split here."
+            f"The bars add up to the change of ETT, {words.points(now['ett'] - before['ett'], 2)}. "
+            f"Job mix, {words.points(mix[0] if mix.len() else 0.0, 2)}, is that other kinds of "
+            "work ran (workload, size, model); the rest is the same work going better or worse."
         )
 
 # -- teams ---------------------------------------------------------------------------------------
 
-if chosen.team == filters.FLEET:
+if team == filters.FLEET:
     with parts.card("Teams", "Whose is it? Sorted by GPU-hours lost; the fleet in grey."):
-        _, workload, first, last = chosen.now
-        teams = data.frame(selects.TEAMS, workload, first, last)
-        ratio = "ett_gpu_ratio" if chosen.weight == "gpu" else "ett_ratio"
-        then = {}
-        if chosen.is_compared:
-            earlier = data.frame(selects.TEAMS, workload, *chosen.previous[2:])
-            then = dict(earlier.select("team", ratio).iter_rows())
-        fleet = data.frame(selects.BY_DAY, *chosen.now, chosen.weight, target)
+        teams = data.frame(selects.TEAMS, workload, first, last, chosen.weight)
+        earlier = data.frame(selects.TEAMS, workload, *chosen.previous[2:], chosen.weight)
+        then = dict(earlier.select("team", "ett_ratio").rows()) if chosen.is_compared else {}
         most = teams.height
         if teams.height > MOST_TEAMS and not st.toggle(f"Show all {teams.height} teams"):
             most = MOST_TEAMS
-        shown = teams.head(most)["team"].to_list()
-        series = {
-            name: data.frame(selects.BY_DAY, name, workload, first, last, chosen.weight, target)
-            for name in shown
-        }
-        axes = bounds([fleet, *series.values()], target)
+        names = teams.head(most)["team"].to_list()
+        fleet = data.frame(selects.BY_DAY, *chosen.now, chosen.weight, target)
+        series = data.frame(
+            selects.TEAMS_BY_DAY, workload, first, last, chosen.weight, tuple(names)
+        ).partition_by("team", as_dict=True)
+        spine = fleet.select("day")
+        axes = bounds(fleet, list(series.values()), target)
         with st.grid(4, min_column_width=190, gap="small"):
             for row in teams.head(most).iter_rows(named=True):
+                name = row["team"]
+                own = spine.join(
+                    series.get((name,), fleet.clear()), on="day", how="left", maintain_order="left"
+                )
                 with st.container(gap=None):
                     st.button(
-                        f"**{words.code(row['team'], 32)}**",
-                        key=f"team {row['team']}",
+                        f"**{words.code(name, 32)}**",
+                        key=f"team {name}",
                         type="tertiary",
                         on_click=filters.choose,
-                        args=("team", row["team"]),
+                        args=("team", name),
                         help="Show this team",
                     )
+                    change = words.change(row["ett_ratio"], then.get(name))
                     st.caption(
-                        f"{words.ratio(row[ratio])} "
-                        f"{words.change(row[ratio], then.get(row['team']))} \u00b7 "
+                        f"{words.ratio(row['ett_ratio'])} {change} \u00b7 "
                         f"{words.hours(row['lost_gpu_seconds'])} GPU-hours lost"
                     )
                     st.plotly_chart(
-                        small_team(
-                            series[row["team"]], fleet, target, axes, colours, parts.SPARKLINE
-                        ),
+                        small_team(own, fleet, target, axes, colours, parts.SPARKLINE),
                         theme=None,
-                        key=f"figure team {row['team']}",
+                        key=f"figure team {name}",
                         config={"displayModeBar": False},
-                        alt=f"ETT of {row['team']} by day, over the fleet's",
+                        alt=f"ETT of {name}: {alts.by_day(own, 'ett_ratio', words.ratio)}",
                     )
         parts.footer(
             stem=chosen.stem("overview", "teams"),
-            table=teams,
+            table=teams.join(
+                earlier.select("team", previous_ett_ratio="ett_ratio")
+                if chosen.is_compared
+                else earlier.clear().select("team", previous_ett_ratio="ett_ratio"),
+                on="team",
+                how="left",
+                maintain_order="left",
+            ),
             about=about,
-            measures=("ett_gpu_ratio", "lost_gpu_seconds"),
+            measures=(ett, "lost_gpu_seconds"),
             sql=selects.TEAMS,
         )
 else:
@@ -185,11 +190,13 @@ else:
 # -- regressions ---------------------------------------------------------------------------------
 
 with parts.card("Open regressions", "What got worse, and is it real?", parts.SPARKLINE):
-    regressions = data.frame(selects.REGRESSIONS, chosen.team)
-    if regressions.is_empty():
+    found = data.frame(selects.REGRESSIONS, team)
+    if not found.is_empty():
+        regressed.show(found)
+    elif data.row(selects.JUDGED)["judged"]:
+        st.caption("Nothing got worse that can be told from chance.")
+    else:
         st.caption(
-            "Regression detection is not part of this release. "
+            "No series has been judged yet. "
             "That none is listed does not say that nothing got worse."
         )
-    else:
-        st.dataframe(regressions, hide_index=True, alt=f"Open regressions. {about}")

@@ -57,6 +57,11 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+def lightness(colour: str) -> float:
+    """CIE L*, from 0 to 100, as normal sight has it."""
+    return float(_lab(colour, SIGHTS["normal"])[0])
+
+
 def _luminance(colour: str) -> float:
     return float((_TO_XYZ @ _linear(colour))[1])
 

@@ -7,23 +7,32 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
-OVERVIEW, JOBS, JOB, DATA = (
-    f"views/{name}.py" for name in ("overview", "jobs", "job", "data_page")
+OVERVIEW, LOST, START, CHECKPOINTS, FAILURES, JOBS, JOB, DATA = PAGES = tuple(
+    f"views/{name}.py"
+    for name in (
+        "overview",
+        "lost_time",
+        "start_recover",
+        "checkpoints",
+        "failures",
+        "jobs",
+        "job",
+        "data_page",
+    )
 )
-PAGES = (OVERVIEW, JOBS, JOB, DATA)
 
 
 def open_page(path: str = OVERVIEW, **parameters: str) -> AppTest:
     """The page at this path, with these parameters in its URL. Fails where it raises."""
     page = AppTest.from_file(str(MAIN), default_timeout=30)
+    if path != OVERVIEW:
+        # a page of another name than its path is only found after a first run; that of Job chooses
+        # no filters, so that those of the URL are the first
+        page.switch_page(JOB).run()
+        page.switch_page(path)
     for name, value in parameters.items():
         page.query_params[name] = value
     page.run()
-    if path != OVERVIEW:
-        page.switch_page(path)
-        for name, value in parameters.items():
-            page.query_params[name] = value
-        page.run()
     assert not page.exception
     return page
 

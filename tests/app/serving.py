@@ -1,11 +1,13 @@
-"""A small published warehouse for the pages' tests, from hand-set attempts, without queries' SQL.
+"""A small published warehouse for the pages' tests, from hand-set attempts, without an ingest.
 
-Simpler than the real thing on purpose: an attempt's seconds all count on the day of its end.
+The tables that ingest would fill are simpler than the real ones on purpose; the views and macros
+over them are queries' own.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -15,7 +17,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from queries import AREAS, STARTUP_AREAS
+from queries import AREAS, STARTUP_AREAS, model
 
 SQL = Path(__file__).with_name("serving.sql")
 LAST_DAY = date(2026, 3, 3)
@@ -23,6 +25,9 @@ HOSTILE = (
     "<img src=x onerror=alert(1)> **b** ![x](http://evil.test/x.png) '; drop table attempts; --"
 )
 FORMULA = '=HYPERLINK("http://evil.test")'
+_MACRO = re.compile(r"^-- macro: (.+)$", re.MULTILINE)
+FOREIGN = "\u0641\u0631\u064a\u0642 \U0001f680"  # right to left, and a picture
+LONG = "W" * 256
 ORDER = (*(area for area in AREAS if area != "shutdown"), "shutdown")
 
 
@@ -39,6 +44,7 @@ class Attempt:
     workload: str = "production"
     gpus: int | None = 8
     message: str | None = None
+    model: str = "model-7"
     is_recovering: bool = False  # its predecessor was interrupted
     queue: float = 0.0
     tts: float | None = None
@@ -61,6 +67,8 @@ class Warehouse:
     attempts: Sequence[Attempt]
     rejected: Sequence[tuple[str, int, str, str, str]] = ()
     anomalies: Sequence[tuple[str, int | None, str, str]] = ()
+    regressions: Sequence[Mapping[str, Any]] = ()
+    price: tuple[float, str] | None = None
     targets: Mapping[str, float] = field(default_factory=lambda: {"fleet": 0.9})
     last_complete_day: date | None = LAST_DAY
     data_at: datetime | None = datetime(2026, 3, 4, 5, 0)
@@ -75,6 +83,7 @@ def publish(folder: Path, warehouse: Warehouse, sequence: int = 1) -> Path:
     with duckdb.connect(str(path)) as connection:
         _tables(connection, warehouse, sequence)
         connection.execute(SQL.read_text(encoding="utf-8"))
+        _views(connection)
         name = f"{sequence:08d}-0.parquet"
         rows = [row for attempt in warehouse.attempts for row in _detail_rows(attempt)]
         pl.DataFrame(rows, schema=_DETAIL).write_parquet(folder / "detail" / name)
@@ -141,7 +150,7 @@ def hostile() -> Warehouse:
                 workload=name,
                 message=f"{name}\n$x$ :red[x] <script>alert(1)</script>",
             )
-            for name in (HOSTILE, FORMULA, "../../etc/passwd", "a\x00b\u202ec")
+            for name in (HOSTILE, FORMULA, "../../etc/passwd", "a\x00b\u202ec", FOREIGN, LONG)
         ],
         rejected=[(HOSTILE, 1, HOSTILE, HOSTILE, HOSTILE)],
         anomalies=[(HOSTILE, 1, HOSTILE, HOSTILE)],
@@ -290,6 +299,24 @@ def _detail_rows(attempt: Attempt) -> Iterable[dict[str, Any]]:
         }
 
 
+def _views(connection: duckdb.DuckDBPyConnection) -> None:
+    """What is read through or computed from the tables that are there, as a publish makes it."""
+    present = {
+        name for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()
+    }
+    for one in model.models("serving"):
+        # what an ingest alone can fill, and no page reads, is left out
+        if one.name not in present and "from warehouse." not in one.sql:
+            parameters = _MACRO.search(one.sql)
+            kind = "table" if one.is_stored else "view"
+            head = (
+                f"macro {one.name} ({parameters[1]}) as table"
+                if parameters
+                else f"{kind} {one.name} as"
+            )
+            connection.execute(f"create {head} {one.sql}")
+
+
 _DETAIL = {
     "job_id": pl.String,
     "attempt": pl.Int64,
@@ -319,6 +346,7 @@ def _tables(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, sequenc
                 "workload": each.workload,
                 "gpus": each.gpus,
                 "message": each.message,
+                "model": each.model,
                 "is_recovering": each.is_recovering,
                 "queue_seconds": each.queue,
                 "tts_seconds": each.tts,
@@ -340,6 +368,7 @@ def _tables(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, sequenc
             "workload": pl.String,
             "gpus": pl.Int64,
             "message": pl.String,
+            "model": pl.String,
             "is_recovering": pl.Boolean,
             "queue_seconds": pl.Float64,
             "tts_seconds": pl.Float64,
@@ -369,6 +398,26 @@ def _tables(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, sequenc
         },
         orient="row",
     )
+    found = pl.DataFrame(
+        list(warehouse.regressions),
+        schema={
+            "team": pl.String,
+            "metric": pl.String,
+            "started_on": pl.Date,
+            "state": pl.String,
+            "severity": pl.String,
+            "verdict": pl.String,
+            "observed": pl.Float64,
+            "expected": pl.Float64,
+            "change_ratio": pl.Float64,
+            "lost_gpu_seconds_per_day": pl.Float64,
+        },
+    )
+    prices = pl.DataFrame(
+        [warehouse.price or (None, None)],
+        schema={"gpu_hour_price": pl.Float64, "currency": pl.String},
+        orient="row",
+    )
     targets = pl.DataFrame(
         list(warehouse.targets.items()), schema=["team", "ett_ratio"], orient="row"
     )
@@ -384,6 +433,8 @@ def _tables(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, sequenc
         "given": given,
         "rejected_lines": rejected,
         "anomalies": anomalies,
+        "found": found,
+        "prices": prices,
         "targets": targets,
         "stated": stated,
     }

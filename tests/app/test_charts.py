@@ -14,11 +14,12 @@ from app.charts.cascade import cascade
 from app.charts.gantt import MOST_ATTEMPTS, MOST_BARS, gantt, thinned
 from app.charts.moved import moved
 from app.charts.shares import unaccounted
-from app.charts.trend import ett_by_day, small_team, with_crossings
+from app.charts.trend import bounds, ett_by_day, small_team, with_crossings
 from app.palette import DARK, LIGHT
 from tests.app.serving import HOSTILE
 
 START = datetime(2026, 3, 1)
+NO_MARKS = pl.DataFrame(schema={"day": pl.Date, "text": pl.String})
 
 
 def days(*ratios: float | None, incomplete: int = 0) -> pl.DataFrame:
@@ -31,12 +32,16 @@ def days(*ratios: float | None, incomplete: int = 0) -> pl.DataFrame:
     )
 
 
+def drawn(frame: pl.DataFrame) -> go.Figure:
+    return ett_by_day(frame, frame.clear(), NO_MARKS, 0.9, LIGHT, 280)
+
+
 def trace(figure: go.Figure, name: str) -> go.Scatter:
     return next(each for each in figure.data if each.name == name)
 
 
 def test_the_target_is_a_labelled_dashed_line() -> None:
-    figure = ett_by_day(days(0.95, 0.85), days(1.0).clear(), 0.9, LIGHT, 280)
+    figure = ett_by_day(days(0.95, 0.85), days(1.0).clear(), NO_MARKS, 0.9, LIGHT, 280)
 
     assert ["dash"] == [shape.line.dash for shape in figure.layout.shapes]
     assert ["target 90 %"] == [note.text for note in figure.layout.annotations]
@@ -50,31 +55,28 @@ def test_what_is_below_the_target_is_filled_up_to_the_crossing() -> None:
 
 
 def test_an_incomplete_day_is_hollow_and_off_the_line() -> None:
-    figure = ett_by_day(days(0.95, 0.85, 0.4, incomplete=1), days(1.0).clear(), 0.9, LIGHT, 280)
+    figure = drawn(days(0.95, 0.85, 0.4, incomplete=1))
 
     assert [0.95, 0.85] == list(trace(figure, "ETT").y)
     assert LIGHT.background == trace(figure, "incomplete day").marker.color
 
 
 def test_a_day_without_attempts_breaks_the_line() -> None:
-    figure = ett_by_day(days(0.95, None, 0.85), days(1.0).clear(), None, LIGHT, 280)
+    figure = ett_by_day(days(0.95, None, 0.85), days(1.0).clear(), NO_MARKS, None, LIGHT, 280)
 
     assert trace(figure, "ETT").connectgaps is False
     assert np.isnan(trace(figure, "ETT").y[1])
 
 
 def test_the_axis_starts_at_60_percent_unless_a_day_is_lower() -> None:
-    high, low = (
-        ett_by_day(days(value, 0.95), days(1.0).clear(), 0.9, LIGHT, 280).layout.yaxis.range[0]
-        for value in (0.8, 0.37)
-    )
+    high, low = (drawn(days(value, 0.95)).layout.yaxis.range[0] for value in (0.8, 0.37))
 
     assert (0.6, 0.3) == (high, pytest.approx(low))
 
 
 @pytest.mark.parametrize("frame", [days(0.9).clear(), days(None, None), days(0.9)])
 def test_few_days_draw_without_error(frame: pl.DataFrame) -> None:
-    ett_by_day(frame, frame, 0.9, DARK, 280)
+    ett_by_day(frame, frame, NO_MARKS, 0.9, DARK, 280)
     small_team(frame, frame, None, (0.6, 1.0), DARK, 96)
 
 
@@ -92,14 +94,15 @@ def areas(**amounts: float) -> pl.DataFrame:
 
 def test_a_cascade_ends_at_what_is_effective() -> None:
     figure = cascade(areas(effective=80.0, scheduling=5.0, unsaved=15.0), LIGHT, "all", "100")
-    bars = {bar.y[0]: (bar.base[0], bar.x[0]) for bar in figure.data}
+    [bars] = figure.data
+    spans = dict(zip(bars.y, zip(bars.base, bars.x, strict=True), strict=True))
 
     assert {
         "all": (0.0, 100.0),
         "scheduling": (95.0, 5.0),
         "unsaved": (80.0, 15.0),
         "effective": (0.0, 80.0),
-    } == bars
+    } == spans
 
 
 def test_a_cascade_is_in_lifecycle_order_from_the_top() -> None:
@@ -119,13 +122,11 @@ def test_recovery_is_hatched_within_its_area() -> None:
             areas(scheduling=5.0).with_columns(is_recovery=True),
         ]
     )
-    patterns = [
-        bar.marker.pattern.shape
-        for bar in cascade(frame, LIGHT, "all", "").data
-        if bar.y[0] == "scheduling"
-    ]
+    [bars] = cascade(frame, LIGHT, "all", "").data
 
-    assert ["", "\\"] == patterns
+    assert [("all", ""), ("scheduling", ""), ("scheduling", "\\"), ("effective", "")] == list(
+        zip(bars.y, bars.marker.pattern.shape, strict=True)
+    )
 
 
 def test_long_bars_are_cut_only_where_little_is_lost() -> None:
@@ -139,11 +140,33 @@ def test_long_bars_are_cut_only_where_little_is_lost() -> None:
 
 
 def test_names_stand_opposite_to_their_bars() -> None:
-    frame = pl.DataFrame({"area": ["unsaved", "hang"], "pulled_ratio": [-0.01, 0.002]})
+    frame = pl.DataFrame({"area": ["unsaved", "hang"], "moved_ratio": [-0.01, 0.002]})
     figure = moved(frame, LIGHT)
 
     assert ["left", "right"] == [note.xanchor for note in figure.layout.annotations]
     assert ("-1.00 pp", "+0.20 pp") == figure.data[0].text
+
+
+def test_the_job_mix_is_named_and_is_no_area() -> None:
+    frame = pl.DataFrame({"area": ["job_mix"], "moved_ratio": [0.01]})
+    figure = moved(frame, LIGHT)
+
+    assert "<b>job mix</b>" == figure.layout.annotations[0].text
+    assert (LIGHT.comparison,) == figure.data[0].marker.color
+
+
+def test_what_got_worse_is_marked_on_the_axis() -> None:
+    marks = pl.DataFrame({"day": [date(2026, 3, 2)], "text": ["slower"]})
+    figure = ett_by_day(days(0.95, 0.85), days(1.0).clear(), marks, 0.9, LIGHT, 280)
+
+    assert ("triangle-up", [0.6]) == (figure.data[-1].marker.symbol, list(figure.data[-1].y))
+
+
+def test_a_small_team_does_not_flatten_the_others() -> None:
+    fleet = days(0.9, 0.8)
+
+    assert (pytest.approx(0.48), 1.0) == bounds(fleet, [days(0.1, 0.9)], 0.9)
+    assert (pytest.approx(0.28), 1.0) == bounds(days(0.3), [days(0.1)], 0.9)
 
 
 def test_team_names_are_no_markup_in_a_chart() -> None:
@@ -186,7 +209,13 @@ def test_waits_are_drawn_between_attempts_unless_these_are_aligned() -> None:
     true_time, aligned = (
         gantt(attempts(3), detail(attempts(3)), LIGHT, aligned=aligned) for aligned in (False, True)
     )
-    waits = [each.text[1] for each in true_time.data if getattr(each, "mode", None) == "lines+text"]
+    waits = [
+        text
+        for each in true_time.data
+        if getattr(each, "mode", None) == "lines+text"
+        for text in each.text
+        if text
+    ]
 
     assert ["waiting 1 h ", "waiting 1 h "] == waits
     assert not [each for each in aligned.data if getattr(each, "mode", None) == "lines+text"]

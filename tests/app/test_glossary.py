@@ -14,7 +14,7 @@ from app import words
 from tests.app import serving
 
 KEYS = {"team", "workload", "day", "first_day", "last_day", "days", "is_complete"}
-UNITS = {"ratio", "seconds", "gpu_seconds", "count"}
+UNITS = {"ratio", "seconds", "gpu_seconds", "count", "per_day", "per_1000_gpu_days"}
 
 
 @pytest.fixture(scope="module")

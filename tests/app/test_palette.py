@@ -11,7 +11,7 @@ import pytest
 import queries
 from app import palette
 from app.palette import DARK, LIGHT, Palette
-from tests.app.colour_sight import contrast, distance
+from tests.app.colour_sight import contrast, distance, lightness
 
 CONFIG = Path(__file__).parents[2] / ".streamlit" / "config.toml"
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -62,6 +62,48 @@ def test_text_and_status_colours_are_readable(theme: Palette) -> None:
 def test_text_on_a_fill_is_readable(theme: Palette) -> None:
     for fill in theme.areas.values():
         assert contrast(palette.readable_on(fill), fill) >= 4.5
+
+
+@THEMES
+def test_any_two_attributions_can_be_told_apart_by_everyone(theme: Palette) -> None:
+    pairs = combinations(theme.attributions.values(), 2)
+
+    assert [] == [(a, b) for a, b in pairs if distance(a, b) < 11]
+
+
+@THEMES
+def test_statuses_can_be_told_apart_by_everyone(theme: Palette) -> None:
+    pairs = combinations((theme.good, theme.warn, theme.bad), 2)
+
+    assert [] == [(a, b) for a, b in pairs if distance(a, b) < 9.5]
+
+
+@THEMES
+def test_the_ramp_goes_from_the_background_in_equal_steps(theme: Palette) -> None:
+    levels = [lightness(colour) for colour in theme.sequential]
+    steps = [abs(after - before) for before, after in pairwise(levels)]
+
+    assert 10 == len(levels)
+    assert abs(levels[0] - lightness(theme.background)) < 9
+    assert (max(steps), min(steps)) == (pytest.approx(7.4, abs=0.3), pytest.approx(7.1, abs=0.3))
+    assert levels in (sorted(levels), sorted(levels, reverse=True))
+
+
+@THEMES
+def test_steps_of_the_ramp_can_be_told_apart_by_everyone(theme: Palette) -> None:
+    assert [] == [(a, b) for a, b in pairwise(theme.sequential) if distance(a, b) < 4.5]
+
+
+@THEMES
+def test_numbers_on_the_ramp_are_readable(theme: Palette) -> None:
+    for fill in theme.sequential:
+        assert contrast(palette.readable_on(fill), fill) >= 4.5
+
+
+@THEMES
+def test_lines_stand_out_from_the_background(theme: Palette) -> None:
+    for line in (theme.area("effective"), theme.area("trainer_init"), theme.comparison):
+        assert contrast(line, theme.background) >= 3
 
 
 def test_streamlit_has_the_same_colours() -> None:

@@ -17,6 +17,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAGES = {
     "/": "Overview",
     "/?team=feed&days=7&weight=wall": "Overview",
+    "/lost-time": "Lost time",
+    "/lost-time?team=feed&area=unsaved&vs=none": "Lost time",
+    "/start-recover": "Start & recover",
+    "/start-recover?team=ads&days=7&wait=recovery": "Start & recover",
     "/jobs": "Jobs",
     "/job?job=stubborn&attempt=30": "Job",
     "/data": "Data & definitions",
@@ -41,7 +45,16 @@ def test_only_pages_that_exist_are_in_the_navigation(fleet_url: str, page: Page)
     open_page(page, fleet_url)
     links = page.get_by_test_id("stSidebarNavLink").all_inner_texts()
 
-    assert ["Overview", "Jobs", "Data & definitions"] == [link.split("\n")[-1] for link in links]
+    assert [
+        "Overview",
+        "Lost time",
+        "Start & recover",
+        "Checkpoints",
+        "Failures",
+        "Regressions",
+        "Jobs",
+        "Data & definitions",
+    ] == [link.split("\n")[-1] for link in links]
 
 
 def test_a_link_shows_what_its_sender_saw(fleet_url: str, page: Page) -> None:
@@ -110,8 +123,13 @@ def test_a_new_publish_is_a_line_to_click(tmp_path: Path, page: Page, heard: Hea
     assert [] == heard.foreign
 
 
-@pytest.mark.parametrize("name", [serving.HOSTILE, serving.FORMULA, "../../etc/passwd"])
-@pytest.mark.parametrize("path", ["/?team=", "/jobs?team=", "/job?job=", "/data?x="])
+@pytest.mark.parametrize(
+    "name", [serving.HOSTILE, serving.FORMULA, "../../etc/passwd", serving.FOREIGN, serving.LONG]
+)
+@pytest.mark.parametrize(
+    "path",
+    ["/?team=", "/lost-time?team=", "/start-recover?team=", "/jobs?team=", "/job?job=", "/data?x="],
+)
 def test_hostile_names_are_shown_as_text(
     hostile_url: str, page: Page, heard: Heard, path: str, name: str
 ) -> None:
@@ -121,14 +139,15 @@ def test_hostile_names_are_shown_as_text(
 
     assert [] == heard.errors
     assert [] == heard.foreign
-    assert 0 == main.locator("img[src^='http'], script, a[href*='evil']").count()
+    assert 0 == main.locator("img[src^='http'], script, a[href*='//evil']").count()
     if path == "/job?job=":
         expect(main.get_by_role("heading", level=3).first).to_have_text(name)
 
 
-def test_a_phone_shows_every_card_in_its_width(fleet_url: str, page: Page) -> None:
+@pytest.mark.parametrize("path", ["/", "/lost-time", "/start-recover"])
+def test_a_phone_shows_every_card_in_its_width(fleet_url: str, page: Page, path: str) -> None:
     page.set_viewport_size({"width": 420, "height": 900})
-    open_page(page, fleet_url)
+    open_page(page, fleet_url + path)
     main = page.get_by_test_id("stMain")
 
     assert main.evaluate("each => each.scrollWidth <= each.clientWidth")

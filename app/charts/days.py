@@ -1,0 +1,73 @@
+"""The axes that charts share: of days, and of durations. Draws no data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+import polars as pl
+
+from app import words
+
+_HALF_DAY: Final = timedelta(hours=12)
+_DAY_MS: Final = 86_400_000
+COLUMN_MS: Final = 0.94 * _DAY_MS  # of a day's column: plotly would draw a single day 1 ms wide
+_TICKS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 86400, 345600)
+
+
+def day_axis(days: pl.DataFrame) -> dict[str, Any]:
+    """Settings of an x axis that holds every `day` of the frame with half a day on both sides."""
+    return {
+        "range": padded(days),
+        "tickformat": "%-d %b",
+        "nticks": 8,
+        "dtick": _DAY_MS if days.height <= 8 else None,  # else a day would be named twice
+        "showline": True,
+        "ticklabelstandoff": 4,
+    }
+
+
+def padded(days: pl.DataFrame) -> list[datetime] | None:
+    """The limits of such an axis; none without a day."""
+    first, last = days["day"].min(), days["day"].max()
+    if not isinstance(first, date) or not isinstance(last, date):
+        return None
+    return [_midnight(first) - _HALF_DAY, _midnight(last) + _HALF_DAY]
+
+
+def stretches(days: pl.DataFrame, *columns: str) -> list[pl.DataFrame]:
+    """The unbroken runs of at least two rows in which none of the columns is null."""
+    known = days.with_columns(
+        gap=pl.any_horizontal(pl.col(columns).is_null()),
+    ).with_columns(run=pl.col("gap").cum_sum())
+    parts = known.filter(~pl.col("gap")).partition_by("run", maintain_order=True)
+    return [part for part in parts if part.height > 1]
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day)
+
+
+def duration_axis(least: float, most: float) -> dict[str, Any]:
+    """Settings of a logarithmic axis of seconds that holds both of these."""
+    low, high = max(least, 0.1) / 1.1, max(most, least, 0.2) * 1.1
+    ticks = [each for each in _TICKS if low <= each <= high]
+    return {
+        "type": "log",
+        "range": [math.log10(low), math.log10(high)],
+        "tickvals": ticks,
+        "ticktext": [words.duration(each) for each in ticks],
+        "ticklabelstandoff": 6,
+    }
+
+
+def spread(frames: Iterable[pl.DataFrame], *columns: str) -> tuple[float, float]:
+    """The least and the most seconds in these columns; one minute to ten where there are none."""
+    values = pl.concat(
+        [frame[name].cast(pl.Float64) for frame in frames for name in columns]
+    ).drop_nulls()
+    if not values.len():
+        return 60.0, 600.0
+    return float(values.to_numpy().min()), float(values.to_numpy().max())

@@ -1,0 +1,98 @@
+"""Seconds of each stage, a ring before and a dot now. Stages overlap: they are not stacked."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+import polars as pl
+
+from app import words
+from app.charts.canvas import drawn
+from app.palette import Palette
+
+ROW: Final = 30
+
+
+def dumbbells(stages: pl.DataFrame, palette: Palette) -> go.Figure:
+    """Rows from `stages`, in their order: stage, mean_seconds, previous_mean_seconds (null: not
+    compared).
+    """
+    rows = np.arange(stages.height)
+    now = stages["mean_seconds"].to_numpy()
+    before = stages["previous_mean_seconds"].cast(pl.Float64).to_numpy()
+    most = max([1.0, *now.tolist(), *before[~np.isnan(before)].tolist()])
+    ticks = [each * _step(most) for each in range(int(most / _step(most)) + 1)]
+    return drawn(
+        palette,
+        ROW * max(stages.height, 1) + 44,
+        [
+            _bars(before, now, rows, palette),
+            _dots(before, rows, stages, palette, is_now=False),
+            _dots(now, rows, stages, palette, is_now=True),
+        ],
+        margin={"t": 4},
+        x={
+            "range": [0, most * 1.25],
+            "tickvals": ticks,
+            "ticktext": [words.duration(each) for each in ticks],
+            "showgrid": True,
+            "gridcolor": palette.grid,
+        },
+        y={
+            "range": [stages.height - 0.5, -0.5],
+            "tickvals": rows,
+            "ticktext": [words.figure(name, 28) for name in stages["stage"]],
+            "showgrid": False,
+            "tickfont": {"color": palette.text, "size": 13},
+            "ticklabelstandoff": 6,
+        },
+    )
+
+
+def _bars(before: Any, now: Any, rows: Any, palette: Palette) -> dict[str, Any]:
+    """From ring to dot, as one broken line."""
+    gaps = np.full(len(rows), np.nan)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": np.column_stack([before, now, gaps]).ravel(),
+        "y": np.column_stack([rows, rows, gaps]).ravel(),
+        "line": {"color": palette.comparison, "width": 2},
+        "connectgaps": False,
+        "hoverinfo": "skip",
+    }
+
+
+def _dots(
+    seconds: Any, rows: Any, stages: pl.DataFrame, palette: Palette, *, is_now: bool
+) -> dict[str, Any]:
+    texts = [words.duration(None if np.isnan(each) else float(each)) for each in seconds]
+    return {
+        "type": "scatter",
+        "mode": "markers+text" if is_now else "markers",
+        "x": seconds,
+        "y": rows,
+        "marker": {
+            "size": 11,
+            "color": palette.area("trainer_init") if is_now else palette.background,
+            "line": {
+                "color": palette.area("trainer_init") if is_now else palette.comparison,
+                "width": 2,
+            },
+        },
+        "text": [f"  {text}" for text in texts],
+        "textposition": "middle right",
+        "textfont": {"size": 12, "color": palette.text},
+        "cliponaxis": False,
+        "hovertext": [
+            f"{words.figure(name)}<br>{'now' if is_now else 'before'} {text}"
+            for name, text in zip(stages["stage"], texts, strict=True)
+        ],
+        "hoverinfo": "text",
+    }
+
+
+def _step(most: float) -> float:
+    return next((each for each in (1, 2, 5, 10, 30, 60, 120, 300, 600) if most / each <= 6), 1800)

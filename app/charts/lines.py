@@ -1,0 +1,97 @@
+"""Lines by day, named at their right end, so that nobody needs a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.charts.canvas import drawn
+from app.charts.days import day_axis
+from app.palette import Palette
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column of the days: what it is called, and how its line is drawn."""
+
+    column: str
+    name: str
+    dash: str = "solid"
+
+
+def lines_by_day(
+    days: pl.DataFrame,
+    lines: Sequence[Line],
+    show: Callable[[float | None], str],
+    axis: Mapping[str, Any],
+    palette: Palette,
+    height: int,
+) -> go.Figure:
+    """Lines of `days` (day, is_complete, a column for each line, and `previous_<column>` of the
+    first, which is a thin grey line). `show`: a value in words; `axis`: settings of the y axis.
+    """
+    complete = days.filter("is_complete")
+    notes = []
+    for line in lines:
+        known = complete.drop_nulls(line.column)
+        if known.height and len(lines) > 1:
+            notes.append(
+                {
+                    "x": known["day"][-1],
+                    "y": known[line.column][-1],
+                    "text": line.name,
+                    "xanchor": "left",
+                    "xshift": 8,
+                    "showarrow": False,
+                    "font": {"size": 12, "color": palette.text},
+                }
+            )
+    return drawn(
+        palette,
+        height,
+        [
+            _previous(days, lines[0], show, palette),
+            *(_drawn_line(complete, line, show, palette) for line in lines),
+        ],
+        margin={"t": 12, "r": 56 if len(lines) > 1 else 8},
+        x={**day_axis(days), "dtick": None, "nticks": 4, "tickangle": 0},
+        y={"nticks": 5, "ticklabelstandoff": 6, **axis},
+        annotations=notes,
+        hovermode="x unified",
+    )
+
+
+def _drawn_line(
+    days: pl.DataFrame, line: Line, show: Callable[[float | None], str], palette: Palette
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if days.height <= 35 else "lines",
+        "x": days["day"].to_numpy(),
+        "y": days[line.column].to_numpy(),
+        "line": {"color": palette.area("effective"), "width": 2, "dash": line.dash},
+        "marker": {"size": 4},
+        "connectgaps": False,
+        "text": [show(value) for value in days[line.column]],
+        "hovertemplate": f"{line.name} %{{text}}<extra></extra>",
+    }
+
+
+def _previous(
+    days: pl.DataFrame, line: Line, show: Callable[[float | None], str], palette: Palette
+) -> dict[str, Any]:
+    values = days[f"previous_{line.column}"]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": days["day"].to_numpy(),
+        "y": values.to_numpy(),
+        "line": {"color": palette.comparison, "width": 1, "dash": line.dash},
+        "connectgaps": False,
+        "text": [show(value) for value in values],
+        "hovertemplate": f"previous {line.name} %{{text}}<extra></extra>",
+    }

@@ -1,0 +1,350 @@
+"""What checkpoints cost: by day, by interval, and as measured beside as modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import numpy as np
+import plotly.graph_objects as go
+import polars as pl
+
+from app import intervals, words
+from app.charts.canvas import drawn
+from app.charts.days import day_axis
+from app.palette import AREA_PATTERN, Palette, translucent
+
+SHORTEST, LONGEST = 60.0, 4 * 3600.0  # the axis of intervals, wider where a mark needs it
+BAND: Final = 0.25
+ROW: Final = 28
+_TICKS: Final = (10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400)
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What the explorer shows: the three sliders, and the measured interval. In seconds."""
+
+    blocked: float
+    per_day: float
+    interval: float
+    measured: float | None
+
+    @property
+    def best(self) -> float:
+        """The interval at which the model loses least."""
+        return intervals.best_interval(self.blocked, self.per_day)
+
+    def wasted(self, interval: float) -> float:
+        """The share of train-loop time that this interval loses."""
+        return intervals.wasted_ratio(interval, self.blocked, self.per_day)
+
+
+def costs_by_day(
+    days: pl.DataFrame, previous: pl.DataFrame, unit: str, palette: Palette, height: int
+) -> go.Figure:
+    """Two lines of `days`: day, is_complete, unsaved_hours, blocked_hours; `previous` likewise.
+
+    The period before, moved onto the same days, is a thin grey line of the same dash.
+    """
+    lines = (
+        ("unsaved_hours", "unsaved", palette.area("unsaved"), "solid"),
+        ("blocked_hours", "blocked by saves", palette.text, "dash"),
+    )
+    complete = days.filter(pl.col("is_complete"))
+    return drawn(
+        palette,
+        height,
+        [
+            *(
+                _line(previous, column, f"previous {name}", palette.comparison, dash, 1.0, unit)
+                for column, name, _, dash in lines
+                if previous.height
+            ),
+            *(
+                _line(complete, column, name, colour, dash, 2.25, unit)
+                for column, name, colour, dash in lines
+            ),
+        ],
+        margin={"t": 12, "r": 118},
+        x=day_axis(days),
+        y={"rangemode": "tozero", "nticks": 5, "tickformat": "~s", "ticklabelstandoff": 6},
+        hovermode="x unified",
+        annotations=_ends(complete, lines, palette),
+    )
+
+
+def explorer(saving: Saving, palette: Palette, height: int) -> go.Figure:
+    """The share of train-loop time that each interval loses, with the best, chosen and measured."""
+    marked = [saving.best, saving.interval, saving.measured or saving.interval]
+    first, last = min(SHORTEST, *marked), max(LONGEST, *marked)
+    x = np.geomspace(first, last, 240)
+    unsaved = np.array([intervals.unsaved_ratio(each, saving.per_day) for each in x])
+    blocked = np.array([intervals.blocked_ratio(each, saving.blocked) for each in x])
+    top = min(1.0, 1.3 * max(2.4 * saving.wasted(saving.best), *map(saving.wasted, marked)))
+    best, chosen = saving.best, saving.interval
+    traces = [
+        _curve(x, unsaved, palette.area("unsaved"), "solid", 1.75, "discarded by interruptions"),
+        _curve(x, blocked, palette.muted, "dash", 1.75, "blocked by saves"),
+        _curve(x, unsaved + blocked, palette.text, "solid", 2.75, "both together"),
+        {
+            "type": "scatter",
+            "name": "marks",
+            "x": np.array([best, chosen]),
+            "y": np.array([saving.wasted(best), saving.wasted(chosen)]),
+            "mode": "markers",
+            "marker": {
+                "size": [11, 13],
+                "symbol": ["diamond", "circle"],
+                "color": [palette.good, palette.area("effective")],
+                "line": {"color": palette.background, "width": 2},
+            },
+            "hoverinfo": "skip",
+            "cliponaxis": False,
+        },
+    ]
+    return drawn(
+        palette,
+        height,
+        traces,
+        margin={"t": 44},
+        x={
+            "type": "log",
+            "range": [np.log10(first), np.log10(last)],
+            "tickvals": list(_TICKS),
+            "ticktext": [words.duration(tick) for tick in _TICKS],
+            "showline": True,
+            "ticklabelstandoff": 4,
+            "title": {"text": "checkpoint interval", "font": {"size": 12}, "standoff": 6},
+        },
+        y={"range": [0, top], "tickformat": ".1~%", "nticks": 6, "ticklabelstandoff": 6},
+        hovermode="x unified",
+        shapes=_lines(saving, palette),
+        annotations=[*_marks(saving, palette), *_names(x, unsaved, blocked, palette)],
+    )
+
+
+def agreement(rows: pl.DataFrame, palette: Palette) -> go.Figure:
+    """Measured beside modelled: bars of `rows`: area, kind (measured or modelled), hours, text."""
+    labels = [f"{words.area(area)}, {kind}" for area, kind in rows.select("area", "kind").rows()]
+    hours = rows["hours"].to_numpy()
+    return drawn(
+        palette,
+        ROW * max(rows.height, 1) + 12,
+        [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "y": np.arange(rows.height),
+                "x": hours,
+                "text": rows["text"].to_list(),
+                "textposition": "outside",
+                "cliponaxis": False,
+                "textfont": {"size": 13, "color": palette.text},
+                "marker": {
+                    "color": [
+                        translucent(palette.area(area), 1.0 if kind == "measured" else 0.35)
+                        for area, kind in rows.select("area", "kind").rows()
+                    ],
+                    "line": {"color": translucent(palette.text, 0.4), "width": 1},
+                    "pattern": {
+                        "shape": [AREA_PATTERN.get(area, "") for area in rows["area"]],
+                        "fgcolor": translucent(palette.text, 0.5),
+                        "size": 6,
+                        "solidity": 0.25,
+                        "fillmode": "overlay",
+                    },
+                },
+                "hoverinfo": "skip",
+            }
+        ],
+        margin={"t": 4, "b": 4},
+        x={"visible": False, "range": [0, (float(hours.max()) if rows.height else 1.0) * 1.3]},
+        y={
+            "autorange": "reversed",
+            "tickvals": list(range(rows.height)),
+            "ticktext": labels,
+            "showgrid": False,
+            "tickfont": {"color": palette.text, "size": 13},
+            "ticklabelstandoff": 6,
+        },
+        bargap=0.25,
+        uniformtext={"mode": False},
+    )
+
+
+def interval_bar(measured: float, best: float, palette: Palette) -> str:
+    """A small picture for a table, as a data URI: a dot at the interval, a tick at the best."""
+    width, height, margin = 180, 24, 8
+    low, high = np.log(10.0), np.log(86400.0)
+
+    def at(seconds: float) -> float:
+        share = (np.log(min(max(seconds, 10.0), 86400.0)) - low) / (high - low)
+        return round(margin + float(share) * (width - 2 * margin), 1)
+
+    dot, tick = at(measured), at(best)
+    return "data:image/svg+xml;utf8," + quote(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}">'
+        f'<line x1="{margin}" x2="{width - margin}" y1="12" y2="12" stroke="{palette.grid}" '
+        f'stroke-width="2"/><line x1="{dot}" x2="{tick}" y1="12" y2="12" '
+        f'stroke="{palette.comparison}" stroke-width="2"/>'
+        f'<line x1="{tick}" x2="{tick}" y1="4" y2="20" stroke="{palette.good}" stroke-width="3"/>'
+        f'<circle cx="{dot}" cy="12" r="5" fill="{palette.area("effective")}"/></svg>'
+    )
+
+
+def _line(
+    days: pl.DataFrame, column: str, name: str, colour: str, dash: str, width: float, unit: str
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "name": name,
+        "x": days["day"].to_numpy(),
+        "y": days[column].to_numpy(),
+        "mode": "lines" if days.height > 1 else "markers",
+        "line": {"color": colour, "width": width, "dash": dash},
+        "connectgaps": False,
+        "hovertemplate": f"{name}: %{{y:,.3~s}} {unit}<extra></extra>",
+    }
+
+
+def _ends(
+    days: pl.DataFrame, lines: tuple[tuple[str, str, str, str], ...], palette: Palette
+) -> list[dict[str, Any]]:
+    """The name of each line at its end, pushed apart where they end close to one another."""
+    last = days.drop_nulls([column for column, *_ in lines]).tail(1)
+    if last.is_empty():
+        return []
+    row = last.row(0, named=True)
+    named = sorted(lines, key=lambda line: row[line[0]])
+    return [
+        {
+            "x": row["day"],
+            "y": row[column],
+            "text": name,
+            "xanchor": "left",
+            "xshift": 6,
+            "yshift": 7 if place else -7,
+            "showarrow": False,
+            "font": {"size": 12, "color": colour},
+        }
+        for place, (column, name, colour, _) in enumerate(named)
+    ]
+
+
+def _curve(
+    x: np.ndarray[Any, Any],
+    y: np.ndarray[Any, Any],
+    colour: str,
+    dash: str,
+    width: float,
+    name: str,
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "name": name,
+        "x": x,
+        "y": y,
+        "mode": "lines",
+        "line": {"color": colour, "width": width, "dash": dash},
+        "hovertemplate": f"{name}: %{{y:.2%}}<extra></extra>",
+    }
+
+
+def _lines(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
+    over = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    shapes: list[dict[str, Any]] = [
+        {
+            "type": "rect",
+            **over,
+            "x0": saving.best * (1 - BAND),
+            "x1": saving.best * (1 + BAND),
+            "fillcolor": translucent(palette.good, 0.12),
+            "line": {"width": 0},
+        },
+        {
+            "type": "line",
+            **over,
+            "x0": saving.best,
+            "x1": saving.best,
+            "line": {"color": palette.good, "width": 1, "dash": "dash"},
+        },
+    ]
+    if saving.measured is not None:
+        shapes.append(
+            {
+                "type": "line",
+                **over,
+                "x0": saving.measured,
+                "x1": saving.measured,
+                "line": {"color": palette.muted, "width": 1, "dash": "dot"},
+            }
+        )
+    return shapes
+
+
+def _marks(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
+    best = f"best {words.duration(saving.best)}: {words.ratio(saving.wasted(saving.best), 2)}"
+    marks = [_above(saving.best, best, 24, palette.good)]
+    if saving.measured is not None:
+        measured = f"measured {words.duration(saving.measured)}"
+        marks.append(_above(saving.measured, measured, 6, palette.muted))
+    chosen = saving.interval
+    marks.append(
+        {
+            "x": np.log10(chosen),
+            "y": saving.wasted(chosen),
+            "text": f"<b>{words.duration(chosen)}: {words.ratio(saving.wasted(chosen), 2)}</b>",
+            "xanchor": "right" if chosen > 1200 else "left",
+            "xshift": -12 if chosen > 1200 else 12,
+            "yshift": 10,
+            "showarrow": False,
+            "font": {"size": 13, "color": palette.text},
+        }
+    )
+    return marks
+
+
+def _above(at: float, text: str, pixels: int, colour: str) -> dict[str, Any]:
+    return {
+        "x": np.log10(at),
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "yshift": pixels - 6,
+        "text": text,
+        "xanchor": "center",
+        "showarrow": False,
+        "font": {"size": 12, "color": colour},
+    }
+
+
+def _names(
+    x: np.ndarray[Any, Any],
+    unsaved: np.ndarray[Any, Any],
+    blocked: np.ndarray[Any, Any],
+    palette: Palette,
+) -> list[dict[str, Any]]:
+    """The names of the two curves, each on the side where it runs low."""
+    rows: list[Mapping[str, Any]] = [
+        {
+            "x": np.log10(x[0]),
+            "y": unsaved[0],
+            "text": "discarded by interruptions",
+            "xanchor": "left",
+            "xshift": 4,
+            "yshift": 10,
+            "font": {"size": 12, "color": palette.area("unsaved")},
+        },
+        {
+            "x": np.log10(x[-1]),
+            "y": blocked[-1],
+            "text": "blocked by saves",
+            "xanchor": "right",
+            "yshift": 10,
+            "font": {"size": 12, "color": palette.muted},
+        },
+    ]
+    return [{**row, "showarrow": False} for row in rows]

@@ -1,0 +1,286 @@
+"""What the weekly digest says: the numbers of the Overview for one week, from the same views.
+
+Reads the published warehouse through the pages' door; writes nothing and draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Final
+
+import polars as pl
+
+from app import data, filters, kpis, money, selects, words
+
+MOST_JOBS, MOST_CAUSES = 10, 10
+_WEEK: Final = timedelta(days=7)
+
+JOBS: Final = """
+select job_id, team, gpus, attempts, lost_gpu_seconds
+from window_job_losses($1, $2, $3, $4, 'all')
+order by lost_gpu_seconds desc, job_id
+limit 10
+"""
+CAUSES: Final = """
+select failure_domain, failure_category, attribution, interruptions, lost_gpu_seconds
+from window_causes($1, $2, $3, $4, 'all')
+order by lost_gpu_seconds desc, failure_domain, failure_category
+limit 10
+"""
+REGRESSIONS: Final = """
+select
+    team,
+    metric,
+    verdict,
+    state,
+    observed,
+    expected,
+    change_ratio,
+    lost_gpu_seconds_per_day,
+    started_on
+from regressions
+where
+    state in ('open', 'incident', 'closed')
+    and ($1 = 'fleet' or team = $1)
+    and started_on <= $3
+    and coalesce(closed_on, $3) >= $2
+order by lost_gpu_seconds_per_day desc nulls last, team, metric
+"""
+KNOWN_TEAMS: Final = "select distinct team from team_day order by team"
+
+
+class NoSuchDigest(Exception):
+    """Says what is not there, and the nearest thing that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of the week beside that of the week before; null where it is not known."""
+
+    measure: words.Measure
+    label: str
+    value: float | None
+    previous: float | None
+    shown: str
+    change: str
+    note: str
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse` or `unchanged`; empty where nothing can be said."""
+        if self.value is None or self.previous is None or self.measure.better == "neither":
+            return ""
+        if not any(figure in self.change for figure in "123456789"):
+            return "unchanged"
+        return (
+            "better" if (self.value > self.previous) == (self.measure.better == "up") else "worse"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A week of one team, or of the fleet."""
+
+    week: str
+    scope: filters.Scope
+    about: str  # the scope sentence
+    published: Mapping[str, Any]
+    target: float | None
+    numbers: tuple[Number, ...]
+    change: float | None  # of ETT, to the week before
+    days: pl.DataFrame
+    days_before: pl.DataFrame  # moved onto the days of the week
+    areas: pl.DataFrame  # as selects.AREAS
+    shares: pl.DataFrame  # one row an area, beside the week before
+    moves: pl.DataFrame
+    teams: pl.DataFrame
+    regressions: pl.DataFrame
+    jobs: pl.DataFrame
+    causes: pl.DataFrame
+
+
+def week_of(text: str) -> date:
+    """The Monday of an ISO week such as `2026-W09`. Raises NoSuchDigest."""
+    year, _, number = text.partition("-W")
+    try:
+        return date.fromisocalendar(int(year), int(number), 1)
+    except ValueError:
+        raise NoSuchDigest(
+            f"{text!r} is no week: write the year and the ISO week, as in 2026-W09."
+        ) from None
+
+
+def named(day: date) -> str:
+    """The ISO week of a day, as `2026-W09`."""
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02d}"
+
+
+def gather(week: str | None, team: str) -> Digest:
+    """Everything that the digest of a week says; without a week, of the last complete one.
+
+    Raises NoSuchDigest, data.ViewFailed and data.NothingPublished.
+    """
+    data.pin()
+    published = data.row("select * from publication")
+    _refuse_unknown(team)
+    monday = _monday(week, published)
+    scope = _scope(monday, team, published)
+    target = data.row(selects.TARGET, team).get("ett_ratio")
+    now = data.row(selects.WINDOW, *scope.now, scope.weight)
+    before = data.row(selects.WINDOW, *scope.previous, scope.weight) if scope.is_compared else {}
+    by_day = (selects.BY_DAY, team, filters.ALL)
+    earlier = data.frame(*by_day, *scope.previous[2:], scope.weight, target)
+    areas = data.frame(selects.AREAS, *scope.now, scope.weight)
+    areas_before = data.frame(selects.AREAS, *scope.previous, scope.weight)
+    moves = data.frame(selects.MOVES, *scope.now, scope.weight, *scope.previous[2:])
+    if not scope.is_compared:
+        earlier, areas_before, moves = earlier.clear(), areas_before.clear(), moves.clear()
+    known = now["ett"] is not None and before.get("ett") is not None
+    return Digest(
+        week=named(monday),
+        scope=scope,
+        about=filters.sentence(scope, now),
+        published=published,
+        target=target,
+        numbers=_numbers(scope, now, before, target),
+        change=now["ett"] - before["ett"] if known else None,
+        days=data.frame(*by_day, scope.first_day, scope.last_day, scope.weight, target),
+        days_before=earlier.with_columns(pl.col("day") + _WEEK),
+        areas=areas,
+        shares=kpis.shares(areas, areas_before),
+        moves=moves,
+        teams=_teams(scope) if team == filters.FLEET else pl.DataFrame(),
+        regressions=data.frame(REGRESSIONS, team, scope.first_day, scope.last_day),
+        jobs=data.frame(JOBS, *scope.now),
+        causes=data.frame(CAUSES, *scope.now),
+    )
+
+
+def _refuse_unknown(team: str) -> None:
+    known = data.frame(KNOWN_TEAMS)["team"].to_list()
+    if team != filters.FLEET and team not in known:
+        near = ", ".join(repr(each) for each in words.nearest(team, known)) or "--team fleet"
+        raise NoSuchDigest(f"there is no team {team!r} in this warehouse. Nearest: {near}.")
+
+
+def _monday(week: str | None, published: Mapping[str, Any]) -> date:
+    newest: date | None = published["newest_day"]
+    if newest is None:
+        raise NoSuchDigest("the warehouse holds no attempts yet. Run `make ingest LOGS=...`.")
+    complete: date = published["last_complete_day"] or newest
+    if week is None:
+        sunday = complete - timedelta(days=complete.isoweekday() % 7)
+        return sunday - timedelta(days=6)
+    monday = week_of(week)
+    first: date = published["first_day"]
+    if monday > newest or monday + timedelta(days=6) < first:
+        near = named(newest if monday > newest else first)
+        raise NoSuchDigest(
+            f"week {week} is outside the data, which goes from {first} to {newest}. "
+            f"Nearest: --week {near}."
+        )
+    return monday
+
+
+def _scope(monday: date, team: str, published: Mapping[str, Any]) -> filters.Scope:
+    starts, newest = published["first_day"], published["newest_day"]
+    complete = published["last_complete_day"]
+    reaches_back = starts <= monday - _WEEK
+    return filters.Scope(
+        team=team,
+        workload=filters.ALL,
+        weight=filters.WEIGHTS[0],
+        first_day=monday,
+        last_day=monday + timedelta(days=6),
+        data_starts=starts,
+        newest_day=newest,
+        is_complete=complete is not None and complete >= monday + timedelta(days=6),
+        is_compared=reaches_back,
+        why_not_compared="" if reaches_back else f"the data starts {words.day(starts)}",
+    )
+
+
+def _teams(scope: filters.Scope) -> pl.DataFrame:
+    now = data.frame(selects.TEAMS, scope.workload, scope.first_day, scope.last_day, scope.weight)
+    before = data.frame(selects.TEAMS, scope.workload, *scope.previous[2:], scope.weight)
+    if not scope.is_compared:
+        before = before.clear()
+    return now.join(
+        before.select("team", previous_ett_ratio="ett_ratio"),
+        on="team",
+        how="left",
+        maintain_order="left",
+    )
+
+
+def _numbers(
+    scope: filters.Scope, now: Mapping[str, Any], before: Mapping[str, Any], target: float | None
+) -> tuple[Number, ...]:
+    measures = words.glossary()
+
+    def number(
+        key: str,
+        label: str,
+        column: str,
+        show: Callable[[float | None], str],
+        difference: Callable[[float], str],
+        note: str,
+    ) -> Number:
+        value, previous = now[column], before.get(column)
+        change = "" if value is None or previous is None else difference(value - previous)
+        return Number(measures[key], label, value, previous, show(value), change, note)
+
+    silent = kpis.not_reported(now)
+    budget = data.row(selects.BUDGET, *scope.month, target) if target is not None else {}
+    left = budget.get("left_ratio")
+    return (
+        number(
+            "ett_gpu_ratio",
+            "ETT",
+            "ett",
+            words.ratio,
+            words.points,
+            silent or kpis.against(now["ett"], target),
+        ),
+        number(
+            "lost_gpu_seconds",
+            "Lost GPU-hours",
+            "lost_amount",
+            words.hours,
+            words.more_hours,
+            silent
+            or money.beside(f"of {words.hours(now['instrumented'])} GPU-hours", now["lost_amount"]),
+        ),
+        Number(
+            measures["loss_budget"],
+            "Loss budget left",
+            left,
+            None,
+            words.ratio(left, 0),
+            "",
+            "of the 28 days to the end of the week",
+        ),
+        *(
+            number(
+                f"{short}_p50_seconds",
+                label,
+                f"{short}_p50_seconds",
+                words.duration,
+                words.more_time,
+                f"p50 of {words.count(now[f'{short}_count'] or 0)}; "
+                f"p90 {words.duration(now[f'{short}_p90_seconds'])}",
+            )
+            for short, label in (("tts", "Time to start"), ("ttr", "Time to recover"))
+        ),
+        number(
+            "preemption_ratio",
+            "Preemption ratio",
+            "preemption_ratio",
+            words.ratio,
+            words.points,
+            f"{words.count(now['preempted'])} of {words.count(now['attempts_ended'])} ends",
+        ),
+    )

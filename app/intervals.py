@@ -1,0 +1,47 @@
+"""The model of checkpoint intervals (METRICS.md section 3), and the steps of its sliders.
+
+Knows no database: what is measured comes in as arguments. Intervals and blocking are in seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+DAY: Final = 86400.0
+# Steps that a person would name, at most a tenth apart.
+_DECADE: Final = (*range(10, 30), *range(30, 60, 2), 45, *range(60, 100, 5))
+
+
+def unsaved_ratio(interval: float, per_day: float) -> float:
+    """The share of train-loop time that interruptions discard: half an interval each."""
+    return per_day * interval / 2 / DAY
+
+
+def blocked_ratio(interval: float, blocked: float) -> float:
+    """The share of train-loop time that saves block."""
+    return blocked / interval
+
+
+def wasted_ratio(interval: float, blocked: float, per_day: float) -> float:
+    """Both together."""
+    return unsaved_ratio(interval, per_day) + blocked_ratio(interval, blocked)
+
+
+def best_interval(blocked: float, per_day: float) -> float:
+    """Where the sum is least: both shares are equal there. Both arguments above zero."""
+    return math.sqrt(2 * blocked * DAY / per_day)
+
+
+def steps(low: float, high: float) -> list[float]:
+    """The steps of a logarithmic slider, both ends included."""
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    named = (round(step * 10.0**power, 4) for power in powers for step in _DECADE)
+    return sorted({low, high, *(each for each in named if low < each < high)})
+
+
+def nearest(value: float, offered: Sequence[float]) -> float:
+    """The step that is nearest by ratio."""
+    at = max(value, min(offered))
+    return min(offered, key=lambda step: abs(math.log(step / at)))

@@ -1,0 +1,179 @@
+"""The pieces of Lost time: its six numbers, its tries and its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+import streamlit as st
+
+from app import data, filters, kpis, money, parts, tiles, words
+from queries import STARTUP_AREAS
+
+LIMIT: Final = 0.02  # unaccounted share; above, the causes understate the loss
+PARTS: Final = ("start_up", "recovery", "wasted", "shutdown", "unaccounted")
+
+# $5: weight
+_WEIGHED: Final = """
+    if($5 = 'gpu', instrumented_gpu_seconds, instrumented_seconds) as instrumented,
+    if($5 = 'gpu', lost_gpu_seconds, lost_seconds) as lost,
+    if($5 = 'gpu', start_up_gpu_seconds, start_up_seconds) / nullif(instrumented, 0) as start_up,
+    if($5 = 'gpu', recovery_gpu_seconds, recovery_seconds) / nullif(instrumented, 0) as recovery,
+    if($5 = 'gpu', wasted_gpu_seconds, wasted_seconds) / nullif(instrumented, 0) as wasted,
+    if($5 = 'gpu', shutdown_gpu_seconds, shutdown_seconds) / nullif(instrumented, 0) as shutdown,
+    if($5 = 'gpu', unaccounted_gpu_seconds, unaccounted_seconds) / nullif(instrumented, 0)
+        as unaccounted
+"""
+LOSSES: Final = f"select{_WEIGHED}from window_losses($1, $2, $3, $4)"
+LOSSES_BY_DAY: Final = f"""
+select
+    days.day,{_WEIGHED}from days
+left join losses_by_team_day as losses
+    on days.day = losses.day and losses.team = $1 and losses.workload = $2
+where days.day between $3 and $4
+order by days.day
+"""
+
+
+def row(chosen: filters.Scope, window: filters.Opened) -> None:
+    """Draw the six."""
+    now = data.row(LOSSES, *chosen.now, chosen.weight)
+    before = data.row(LOSSES, *chosen.previous, chosen.weight) if chosen.is_compared else {}
+    days = data.frame(LOSSES_BY_DAY, *chosen.month, chosen.weight)
+    silent = kpis.not_reported(window.now)
+    measures = words.glossary()
+    with st.grid(6, min_column_width=128, gap="small"):
+        tiles.kpi(
+            measures["lost_gpu_seconds"],
+            None if silent else now["lost"],
+            before.get("lost"),
+            label=f"Lost {chosen.hours}",
+            show=words.hours,
+            difference=words.more_hours,
+            rests_on=window.now["attempts"],
+            note=silent
+            or money.beside(
+                f"of {words.hours(now['instrumented'])} {chosen.hours}",
+                window.now["lost_gpu_seconds"],
+            ),
+            series=days["lost"].to_list(),
+        )
+        for part in PARTS:
+            tiles.kpi(
+                measures[f"{part}_gpu_ratio"],
+                None if silent else now[part],
+                before.get(part),
+                show=lambda share: words.ratio(share, 2),
+                difference=lambda change: words.points(change, 2),
+                rests_on=window.now["attempts"],
+                note=silent or _note(part, now, chosen.hours),
+                series=days[part].to_list(),
+            )
+
+
+def tries(areas: pl.DataFrame) -> pl.DataFrame:
+    """One row a start-up area of `areas` (rows of selects.AREAS), in lifecycle order.
+
+    Columns: area, first_amount and again_amount (after an interruption) with their texts.
+    """
+    split = _split(areas)
+    return split.with_columns(
+        pl.Series(f"{which}_text", [words.hours(amount) for amount in split[f"{which}_amount"]])
+        for which in ("first", "again")
+    )
+
+
+def tries_beside(now: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
+    """The amounts of `tries` with those of the window before."""
+    before = _split(earlier).rename(lambda name: name if name == "area" else f"previous_{name}")
+    amounts = now.select("area", "first_amount", "again_amount")
+    return amounts.join(before, on="area", how="left", maintain_order="left")
+
+
+def effective(by_day: pl.DataFrame) -> pl.DataFrame:
+    """The days of the area effective, of areas by day."""
+    return by_day.filter(pl.col("area") == "effective")
+
+
+def largest(cells: pl.DataFrame) -> list[tuple[str, str]]:
+    """Cells of team and area with their share, the largest first."""
+    ranked = cells.drop_nulls("share_ratio").sort("share_ratio", descending=True)
+    return [
+        (f"{team} {words.area(area)}", words.ratio(share))
+        for team, area, share in ranked.select("team", "area", "share_ratio").rows()
+    ]
+
+
+def tries_told(now: pl.DataFrame) -> list[tuple[str, str]]:
+    """Start-up areas with the hours of first tries and of retries; rows of `tries`."""
+    return [
+        (words.area(area), f"{first} and {again}")
+        for area, first, again in now.select("area", "first_text", "again_text").rows()
+    ]
+
+
+def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql: str) -> None:
+    """The table of jobs with its footer; a selected row opens the job."""
+    lost = "lost GPU-hours" if area == filters.ALL else f"GPU-hours of {area}"
+    if known := money.price():
+        each, currency = known
+        table = table.insert_column(2, (table["lost_gpu_hours"] * each).alias("lost_cost"))
+        cost = {"lost_cost": st.column_config.NumberColumn(currency, format="compact")}
+    else:
+        cost = {}
+    picked = st.dataframe(
+        table,
+        key="jobs table",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=min(640, 38 + 35 * table.height),
+        hide_index=True,
+        placeholder=words.UNKNOWN,
+        alt=f"Jobs that lost most. {about}",
+        column_config={
+            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+            "gpus": st.column_config.NumberColumn("GPUs"),
+            "ett_percent": st.column_config.NumberColumn("ETT", format="%.1f %%"),
+            "lost_gpu_hours": st.column_config.ProgressColumn(
+                lost,
+                format="compact",
+                min_value=0,
+                max_value=float(table["lost_gpu_hours"].to_numpy().max()),
+            ),
+            **cost,
+            "largest_area": st.column_config.TextColumn("largest cause"),
+            "largest_gpu_hours": st.column_config.NumberColumn("GPU-hours of it", format="compact"),
+        },
+    )
+    rows = picked["selection"]["rows"]
+    if rows:
+        st.switch_page("views/job.py", query_params={"job": table["job_id"][rows[0]]})
+    parts.footer(
+        stem=chosen.stem("lost-time", "jobs"),
+        table=table,
+        about=about,
+        measures=("lost_gpu_seconds",),
+        sql=sql,
+    )
+
+
+def _split(areas: pl.DataFrame) -> pl.DataFrame:
+    parts_of = areas.filter(pl.col("area").is_in(STARTUP_AREAS))
+    first = parts_of.filter(~pl.col("is_recovery")).select("area", first_amount="amount")
+    again = parts_of.filter("is_recovery").select("area", again_amount="amount")
+    names = pl.DataFrame({"area": STARTUP_AREAS}, schema={"area": pl.String})
+    return (
+        names.join(first, on="area", how="left", maintain_order="left")
+        .join(again, on="area", how="left", maintain_order="left")
+        .filter(pl.any_horizontal(pl.col("first_amount", "again_amount").is_not_null()))
+        .with_columns(pl.col("first_amount", "again_amount").fill_null(0))
+    )
+
+
+def _note(part: str, now: Mapping[str, Any], hours: str) -> str:
+    if part == "unaccounted" and now[part] > LIMIT:
+        return (
+            f":orange[:material/warning: over {words.ratio(LIMIT, 0)}]: instrument what is missing"
+        )
+    return f"{words.hours(now[part] * now['instrumented'])} {hours}"

@@ -1,0 +1,29 @@
+"""What GPU-hours cost, where `ett.toml` gives a price for one. Knows no other price."""
+
+from __future__ import annotations
+
+from app import data, words
+
+
+def price() -> tuple[float, str] | None:
+    """What a GPU-hour costs, and in which currency, as it was written; none where none is set."""
+    try:
+        told = data.row("select gpu_hour_price, currency from prices")
+    except data.ViewFailed:  # a file that an earlier release published
+        return None
+    each, currency = told.get("gpu_hour_price"), told.get("currency")
+    return None if each is None or currency is None else (each, currency)
+
+
+def cost(gpu_seconds: float | None) -> str:
+    """`EUR 212k` as Markdown; empty without a price or without a number."""
+    known = price()
+    if gpu_seconds is None or known is None:
+        return ""
+    each, currency = known
+    return f"{words.prose(currency)} {words.compact(gpu_seconds / 3600 * each)}"
+
+
+def beside(text: str, gpu_seconds: float | None) -> str:
+    """What so many GPU-hours cost, where that is known, and the text."""
+    return " \u00b7 ".join(part for part in (cost(gpu_seconds), text) if part)

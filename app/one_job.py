@@ -1,0 +1,261 @@
+"""The pieces of Job: its selects, its numbers, why an attempt ended, its stages and spans.
+
+Draws what is selected for one job; knows no window of days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+import streamlit as st
+
+from app import data, evidence, money, parts, tiles, words
+
+MOST_SPANS: Final = 20_000
+
+JOB: Final = "select * from jobs where job_id = ?"
+
+LIKE: Final = """
+select job_id
+from jobs
+where
+    contains(lower(job_id), lower($1))
+    or (
+        abs(length(job_id) - length($1)) <= 3
+        and jaro_winkler_similarity(job_id, $1) > 0.85
+    )
+order by jaro_winkler_similarity(job_id, $1) desc, job_id asc
+limit 5
+"""
+
+# $2 and $3: when the job's first attempt started and its last ended. Attempts lie by their end.
+ATTEMPTS: Final = """
+select
+    attempt,
+    outcome,
+    failure_domain || '/' || failure_category as cause,
+    attribution,
+    message,
+    gpus,
+    started_at,
+    first_batch_at,
+    ended_at,
+    wall_seconds,
+    queue_seconds,
+    tts_seconds,
+    ttr_seconds,
+    effective_seconds,
+    unsaved_seconds,
+    checkpoint_saves,
+    lost_gpu_seconds,
+    exit_code{evidence}
+from attempts
+where job_id = $1 and ended_at between $2 and $3
+order by attempt
+"""
+
+# $2: attempt, $3 and $4: as $2 and $3 of ATTEMPTS
+AREAS: Final = """
+select columns('_seconds$'), columns('_recovery_us$')
+from attempts
+where job_id = $1 and attempt = $2 and ended_at between $3 and $4
+"""
+
+_TEAM: Final = "from job_medians(?)"
+
+
+def attempts_sql() -> str:
+    """ATTEMPTS with the columns of evidence that this warehouse has."""
+    return ATTEMPTS.format(evidence=evidence.select_list())
+
+
+def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
+    """The five numbers of a row of `jobs`."""
+    measures = words.glossary()
+    try:
+        team = data.row(_TEAM, job["team"])
+    except data.ViewFailed:  # a file that an earlier release published
+        team = {}
+    tts, ttr = job["tts_seconds"], job["max_ttr_seconds"]
+    never_trained = attempts.is_empty() or attempts["first_batch_at"][0] is None
+    why_no_start = "attempt 1 never trained" if never_trained else words.NOT_MEASURED
+    with st.grid(5, min_column_width=150, gap="small"):
+        tiles.figure(
+            measures["ett_ratio"],
+            words.ratio(job["ett_ratio"]),
+            _against(job["ett_ratio"], team.get("ett_p50_ratio"), team.get("jobs")),
+            label="ETT",
+        )
+        tiles.figure(
+            measures["lost_gpu_seconds"],
+            words.hours(job["lost_gpu_seconds"]),
+            money.beside(
+                f"of {words.hours(job['gpu_seconds'])} GPU-hours", job["lost_gpu_seconds"]
+            ),
+        )
+        tiles.figure(
+            measures["tts_seconds"],
+            words.duration(tts),
+            "first batch of attempt 1" if tts is not None else why_no_start,
+        )
+        tiles.figure(
+            measures["max_ttr_seconds"],
+            words.duration(ttr),
+            words.many(job["interruptions"], "interruption")
+            if job["interruptions"]
+            else "never interrupted",
+        )
+        tiles.figure(
+            measures["wall_seconds"],
+            words.duration(job["wall_seconds"]),
+            f"{words.many(job['attempts'], 'attempt')}, "
+            f"{words.duration(job['queue_seconds'])} in queue",
+        )
+
+
+def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:
+    """Why an attempt ended: outcome, cause, the rule that says so, and the line that it read."""
+    known = [f"**{words.code(attempt['outcome'])}**"]
+    if attempt["cause"]:
+        known.append(f"cause {words.code(attempt['cause'])}")
+        known.append(f"attributed to {words.code(attempt['attribution'])}")
+    if attempt.get("failure_rule"):
+        known.append(f"by rule {words.code(attempt['failure_rule'])}")
+    if attempt["exit_code"] is not None:
+        known.append(f"exit code {attempt['exit_code']}")
+    st.markdown(" \u00b7 ".join(known))
+    reported = _failures(detail, attempt["attempt"])
+    first = reported["message"][0] if reported.height else None
+    told = attempt.get("failure_evidence") or attempt["message"] or first
+    if told:
+        st.code(words.clipped(told, 2000), language=None, wrap_lines=True)
+    if attempt.get("failure_evidence_file"):
+        line = attempt.get("failure_evidence_line")
+        where = f"{attempt['failure_evidence_file']}{'' if line is None else f':{line}'}"
+        st.caption(words.code(where, 400))
+    if reported.height == 1:
+        [(at, _, rank, _, file)] = reported.rows()
+        whose = "" if rank is None else f" by rank {rank}"
+        where = "" if file is None else f", in {words.code(file)}"
+        st.caption(f"Reported{whose} at {at:%H:%M:%S} UTC{where}.")
+    elif reported.height:
+        st.caption(f"{words.count(reported.height)} failures were reported, the earliest first.")
+        st.dataframe(
+            reported,
+            hide_index=True,
+            placeholder=words.UNKNOWN,
+            alt=f"Failures that attempt {attempt['attempt']} reported, the earliest first",
+            column_config={
+                "reported_at": st.column_config.DatetimeColumn(
+                    "reported", format="HH:mm:ss.SSS", width="small"
+                ),
+                "message": st.column_config.TextColumn("message", width="medium"),
+                "file": st.column_config.TextColumn("dump"),
+            },
+        )
+    elif attempt["cause"] and not told:
+        st.caption("No source reported a message for this end.")
+
+
+def stages(detail: pl.DataFrame, attempt: int, started_us: int) -> pl.DataFrame:
+    """Seconds that each stage of an attempt was open in any rank, as `stage_by_attempt` has them.
+
+    From the spans that this page has read anyway: that view lies in no order of jobs.
+    """
+    if detail.is_empty():
+        return pl.DataFrame()
+    reported = (
+        detail.filter(
+            (pl.col("attempt") == attempt)
+            & (pl.col("kind") == "span")
+            & pl.col("stage").is_not_null()
+        )
+        .with_columns(pl.col("started_us").clip(lower_bound=started_us))
+        .filter(pl.col("ended_us") > pl.col("started_us"))
+        .sort("started_us", "ended_us")
+    )
+    reach = pl.col("ended_us").cum_max().shift(1).over("name", "stage")
+    return (
+        reported.with_columns(
+            open_us=pl.col("ended_us") - pl.max_horizontal(pl.col("started_us"), reach)
+        )
+        .group_by(phase="name", stage="stage")
+        .agg(seconds=pl.col("open_us").clip(lower_bound=0).sum() / 1e6)
+        .sort(-pl.col("seconds"), "phase", "stage")
+    )
+
+
+@st.fragment
+def spans_expander(detail: pl.DataFrame, attempt: int, about: str, stem: str) -> None:
+    """The spans and failures of an attempt as they were reported, with the dump of each.
+
+    A fragment: they are many, and written only once they are asked for.
+    """
+    held = st.expander(
+        f"Spans of attempt {attempt}, and the dump each came from",
+        key="spans",
+        on_change="rerun",
+    )
+    if not held.open:
+        return
+    with held:
+        if detail.is_empty():
+            st.caption("No spans are kept for this job.")
+            return
+        told = _spans(detail, attempt)
+        if told.height > MOST_SPANS:
+            st.caption(f"The first {words.count(MOST_SPANS)} of {words.count(told.height)} spans.")
+            told = told.head(MOST_SPANS)
+        st.dataframe(
+            told,
+            hide_index=True,
+            lazy=False,
+            placeholder=words.UNKNOWN,
+            alt=f"Spans of attempt {attempt}. {about}",
+            column_config={
+                "started_at": st.column_config.DatetimeColumn(
+                    "started", format="D MMM HH:mm:ss.SSS"
+                ),
+                "seconds": st.column_config.NumberColumn("seconds", format="%.3f"),
+                "file": st.column_config.TextColumn("dump", width="large"),
+            },
+        )
+        parts.footer(
+            stem=f"{stem}_{attempt}_spans", table=told, about=f"{about}, attempt {attempt}"
+        )
+
+
+def _spans(detail: pl.DataFrame, attempt: int) -> pl.DataFrame:
+    return (
+        detail.filter((pl.col("attempt") == attempt) & pl.col("kind").is_in(["span", "failure"]))
+        .with_columns(
+            started_at=pl.from_epoch("started_us", time_unit="us"),
+            seconds=(pl.col("ended_us") - pl.col("started_us")) / 1e6,
+        )
+        .select("kind", "name", "stage", "rank", "started_at", "seconds", "detail", "file")
+    )
+
+
+def _against(ratio: float | None, median: float | None, jobs: int | None) -> str:
+    if median is None:
+        return "no job of its team has one"
+    text = f"team median {words.ratio(median)} of {words.many(jobs, 'job')}"
+    return text if ratio is None else f"{text}, {words.points(ratio - median)}"
+
+
+def _failures(detail: pl.DataFrame, attempt: int) -> pl.DataFrame:
+    if detail.is_empty():
+        return pl.DataFrame()
+    return (
+        detail.filter((pl.col("attempt") == attempt) & (pl.col("kind") == "failure"))
+        .sort("started_us")
+        .select(
+            reported_at=pl.from_epoch("started_us", time_unit="us"),
+            message="detail",
+            rank="rank",
+            category="name",
+            file="file",
+        )
+    )

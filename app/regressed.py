@@ -1,0 +1,87 @@
+"""What got worse, where other pages speak of it: sentences on Overview, marks on the charts.
+
+Reads the view `regressions`, in the columns that any warehouse has; the evidence is a page of its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, Final
+
+import polars as pl
+import streamlit as st
+
+from app import data, filters, money, regression_list, regression_words, words
+
+# $1: team, $2 and $3: first and last day
+_MARKS: Final = """
+select team, metric, started_on, observed, expected, change_ratio, lost_gpu_seconds_per_day
+from regressions
+where state = 'open' and ($1 = 'fleet' or team = $1) and started_on between $2 and $3
+order by lost_gpu_seconds_per_day desc nulls last, team, metric
+"""
+
+
+def sentence(row: Mapping[str, Any]) -> str:
+    """`Time to start of feed: 6 min 10 s -> 8 min 40 s since Mon 2 Mar (+41 %, 310 GPU-hours a
+    day)`, without markup.
+    """
+    metric = row["metric"]
+    lost = words.hours(row["lost_gpu_seconds_per_day"])
+    figures = [
+        regression_words.change(row["change_ratio"]) if row["change_ratio"] is not None else "",
+        f"{lost} GPU-hours a day" if row["lost_gpu_seconds_per_day"] is not None else "",
+    ]
+    told = ", ".join(figure for figure in figures if figure)
+    return (
+        f"{regression_words.measure(metric)} of {regression_words.whose(row['team'])}: "
+        f"{regression_words.plain(metric, row['expected'])} \u2192 "
+        f"{regression_words.value(metric, row['observed'])} "
+        f"since {words.day(row['started_on'])}" + (f" ({told})" if told else "")
+    )
+
+
+def show(found: pl.DataFrame) -> None:
+    """One sentence for each row of selects.REGRESSIONS, with a way to its evidence."""
+    for row in found.iter_rows(named=True):
+        cost = money.cost(row["lost_gpu_seconds_per_day"])
+        told = [
+            regression_words.severity(row["severity"]),
+            words.prose(sentence(row), 400),
+            f"{cost} a day" if cost else "",
+            words.prose(regression_words.verdict(row)),
+        ]
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(" \u00b7 ".join(part for part in told if part), width="content")
+            st.button(
+                "Look at it",
+                key=f"regression {row['team']} {row['metric']} {row['started_on']}",
+                type="tertiary",
+                icon=":material/arrow_forward:",
+                on_click=_look_at,
+                args=(row["team"], row["metric"], row["started_on"]),
+            )
+
+
+def _look_at(team: str, metric: str, day: date) -> None:
+    """Open the evidence."""
+    filters.go(regression_list.PAGE, {"metric": metric, "day": day.isoformat()}, team=team)
+
+
+def marks(team: str, first: date, last: date, short: str = "") -> pl.DataFrame:
+    """Day and text of what got worse in these days; of measures that begin so, where one is named.
+
+    Empty where the view cannot be read: a chart does without its marks.
+    """
+    try:
+        found = data.frame(_MARKS, team, first, last)
+    except data.ViewFailed:
+        return pl.DataFrame(schema={"day": pl.Date, "text": pl.String})
+    rows = [
+        {"day": row["started_on"], "text": sentence(row)}
+        for row in found.iter_rows(named=True)
+        if row["metric"].startswith(short)
+    ]
+    return pl.DataFrame(rows, schema={"day": pl.Date, "text": pl.String})

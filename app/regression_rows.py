@@ -1,0 +1,141 @@
+"""The selects of Regressions, over the tables that the detector publishes. Finds nothing itself.
+
+A warehouse from before has a view `regressions` with fewer columns and none of the other tables.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, Final
+
+import polars as pl
+
+from app import data
+
+STATES: Final = ("open", "incident", "held_back", "closed")
+_TABLES: Final = """
+select count(distinct table_name) as tables
+from duckdb_columns()
+where
+    not internal
+    and (
+        table_name = 'quiet_series'
+        or table_name = 'regression_points'
+        or (table_name = 'regressions' and column_name = 'sentence')
+    )
+"""
+# any warehouse has these columns
+OPEN: Final = "select count(*) as open from regressions where state = 'open'"
+
+# $1: team
+LIST: Final = """
+select
+    regressions.*,
+    publication.last_complete_day - started_on as age_days
+from regressions
+cross join publication
+where $1 = 'fleet' or team = $1
+order by lost_gpu_seconds_per_day desc nulls last, started_on desc, team asc, metric asc
+"""
+
+# $1: team, $2: metric
+SERIES: Final = """
+from regressions
+where team = $1 and metric = $2
+order by started_on desc
+"""
+
+# $1: team
+QUIET: Final = """
+from quiet_series
+where $1 = 'fleet' or team = $1
+order by evidence_ratio desc nulls last, team asc, metric asc
+"""
+
+SMALLEST: Final = "from quiet_series where team = $1 and metric = $2"
+
+# Of each: $1: team, $2: metric, $3: started_on
+POINTS: Final = """
+from regression_points
+where team = $1 and metric = $2 and started_on = $3
+order by series_team, day
+"""
+PARTS: Final = """
+from regression_parts
+where team = $1 and metric = $2 and started_on = $3
+order by change_seconds desc nulls last, part
+"""
+SPLIT: Final = "from regression_split where team = $1 and metric = $2 and started_on = $3"
+CLASSES: Final = """
+from regression_classes
+where team = $1 and metric = $2 and started_on = $3
+order by abs(speed_change) + abs(mix_change) desc, workload, size
+"""
+CAUSES: Final = """
+from regression_causes
+where team = $1 and metric = $2 and started_on = $3
+order by
+    coalesce(lost_gpu_seconds_after_per_day, 0) - coalesce(lost_gpu_seconds_before_per_day, 0) desc,
+    failure_domain,
+    failure_category
+"""
+JOBS: Final = """
+from regression_jobs
+where team = $1 and metric = $2 and started_on = $3
+order by place
+"""
+GATES: Final = """
+from regression_gates
+where team = $1 and metric = $2 and started_on = $3
+order by place
+"""
+SYMPTOMS: Final = """
+from regression_symptoms
+where team = $1 and metric = $2 and started_on = $3
+order by symptom_started_on, symptom_team, symptom_metric
+"""
+TEAMS: Final = """
+from regression_teams
+where team = $1 and metric = $2 and started_on = $3
+order by share desc nulls last, series_team
+"""
+NEAR_CHANGES: Final = """
+from regression_changes
+where team = $1 and metric = $2 and started_on = $3
+order by changed_at, name
+"""
+
+# $1: team, $2 and $3: first and last day
+CHANGES: Final = """
+from changes
+where (team is null or team = $1 or $1 = 'fleet') and day between $2 and $3
+order by changed_at, name
+"""
+
+# $1: team, $2 and $3: first and last day
+STOPS: Final = "from interruptions_by_day($1, 'all', $2, $3, 'all') order by day"
+
+
+def is_told() -> bool:
+    """Whether the warehouse was published by a release that looks for what got worse."""
+    return bool(data.row(_TABLES)["tables"] == 3)
+
+
+def title() -> str:
+    """The title of the page with how many are open, where any are and can be counted."""
+    try:
+        count = data.row(OPEN).get("open")
+    except (data.NothingPublished, data.ViewFailed):
+        count = 0
+    return f"Regressions ({count})" if count else "Regressions"
+
+
+def nearest(found: pl.DataFrame, day: date | None) -> dict[str, Any]:
+    """The regression of a series that began on this day or nearest to it; without one the newest.
+
+    Late data moves a first day by a day or two, and a link that was sent before must still open.
+    """
+    rows = list(found.iter_rows(named=True))
+    if day is None:
+        return rows[0]
+    return min(rows, key=lambda row: abs((row["started_on"] - day).days))

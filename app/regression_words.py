@@ -1,0 +1,207 @@
+"""What the detector's tables say, in words: states, verdicts, gates, and values with their unit.
+
+Knows no select and draws nothing. A word that is not known here is shown as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app import words
+from app.palette import AREA_ORDER
+
+_DAY_GPU_SECONDS: Final = 86_400_000.0  # failures are counted per 1,000 GPU-days
+_PHASES: Final = sorted(AREA_ORDER, key=len, reverse=True)
+_MEASURES: Final[Mapping[str, str]] = {
+    "tts_seconds": "Time to start",
+    "ttr_seconds": "Time to recover",
+    "ett_ratio": "ETT",
+    "unsaved_ratio": "Unsaved share",
+    "stalled_ratio": "Stalled share",
+    "preemption_ratio": "Preemption ratio",
+    "failures": "Failures",
+}
+_VERDICTS: Final[Mapping[str, str]] = {
+    "slower": "Slower",
+    "preemptions": "Preemptions",
+    "failures": "Failures",
+    "mix": "Mix",
+    "fleet_wide": "Fleet-wide",
+}
+MEANINGS: Final[Mapping[str, str]] = {
+    "slower": "the same work takes longer",
+    "preemptions": "the scheduler takes jobs away more often",
+    "failures": "jobs fail more often",
+    "mix": "sizes or classes of jobs shifted; the same work takes as long as before",
+    "fleet_wide": "all teams moved: look at what they share",
+}
+# icon, colour of streamlit, a shape for tables, which read no Markdown
+SEVERITIES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "page": ("error", "red", "\u25b2"),
+    "ticket": ("warning", "orange", "\u25a0"),
+    "info": ("info", "gray", "\u25cb"),
+}
+ENDINGS: Final[Mapping[str, str]] = {
+    "recovered": "went back to what was usual",
+    "new_level": "stayed for so long that it is the usual level now",
+    "silent": "nothing was told of it any more",
+}
+_REASONS: Final[Mapping[str, str]] = {
+    "no_data": "nothing was told in the last days",
+    "baseline_too_short": "too few days to know what is usual",
+    "too_few_attempts": "too few attempts to know what is usual",
+    "too_few_days": "too few of its days are unusual",
+    "not_enough_evidence": "no more than chance would do",
+    "went_away": "gone by itself within days",
+    "mix": "other work, not slower work",
+    "fleet_wide": "part of a change of the whole fleet",
+    "part_of_another": "moved by what is told already",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a gate asks, and how its value and its limit are written; empty: not a number."""
+
+    question: str
+    unit: str
+
+
+_GATES: Final[Mapping[str, Gate]] = {
+    "baseline_too_short": Gate("Do enough days say what is usual?", "d"),
+    "too_few_attempts": Gate("Do enough attempts speak of it?", ""),
+    "too_few_days": Gate("Are enough of its days unusual?", "d"),
+    "not_enough_evidence": Gate("Is it more than chance? Score and its threshold", "score"),
+    "went_away": Gate("Did it last longer than an incident?", "d"),
+    "mix": Gate("Is it more than a shift of the job mix?", "yes"),
+    "fleet_wide": Gate("Is it a change of its own, not of the whole fleet?", "yes"),
+}
+
+
+def measure(metric: str) -> str:
+    """A measure of the detector as a heading names it."""
+    if metric in _MEASURES:
+        return _MEASURES[metric]
+    if metric.startswith("failures_"):
+        return f"Failures ({metric.removeprefix('failures_').replace('_', ' ')})"
+    part = metric.removesuffix("_seconds")
+    phase = next((each for each in _PHASES if part == each or part.startswith(f"{each}_")), None)
+    if phase is None:
+        return metric
+    stage = part.removeprefix(phase).removeprefix("_")
+    return f"{words.area(phase)} \u00b7 {stage}" if stage else words.area(phase)
+
+
+def phase(metric: str) -> str | None:
+    """The area that a measure times, if it is one."""
+    part = metric.removesuffix("_seconds")
+    return next((each for each in _PHASES if part == each or part.startswith(f"{each}_")), None)
+
+
+def whose(team: str) -> str:
+    """A team, or all of them."""
+    return "all teams" if team == "fleet" else team
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """One word; of failures with their domain."""
+    told = row["verdict"]
+    name = _VERDICTS.get(told or "", told or words.UNKNOWN)
+    domain = row.get("failure_domain")
+    return f"{name} ({domain})" if told == "failures" and domain else name
+
+
+def marked_verdict(row: Mapping[str, Any]) -> str:
+    """The same as Markdown: a domain is a name that a dump may have given."""
+    told, domain = row["verdict"], row.get("failure_domain")
+    if told == "failures" and domain:
+        return f"{_VERDICTS[told]} ({words.code(domain)})"
+    return _VERDICTS.get(told or "", words.code(told or words.UNKNOWN))
+
+
+def reason(gate: str | None) -> str:
+    """Why something is held back."""
+    return _REASONS.get(gate or "", (gate or words.UNKNOWN).replace("_", " "))
+
+
+def gate(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """What a gate asks, what was measured and what it takes."""
+    known = _GATES.get(row["gate"], Gate(row["gate"].replace("_", " "), ""))
+    if known.unit == "yes":
+        return known.question, "yes" if row["is_passed"] else "no", "yes"
+    return known.question, _number(row["value"], known.unit), _least(row["limit_value"], known.unit)
+
+
+def is_ratio(metric: str) -> bool:
+    """Whether the measure is a share."""
+    return metric.endswith("_ratio")
+
+
+def is_time(metric: str) -> bool:
+    """Whether the measure is a duration."""
+    return metric.endswith("_seconds")
+
+
+def value(metric: str, number: float | None) -> str:
+    """A value of a series with its unit."""
+    if is_time(metric):
+        return words.duration(number)
+    if is_ratio(metric):
+        return words.ratio(number)
+    return words.UNKNOWN if number is None else f"{_short(number)} per 1,000 GPU-days"
+
+
+def plain(metric: str, number: float | None) -> str:
+    """The same without a unit that fills a column."""
+    if is_time(metric) or is_ratio(metric):
+        return value(metric, number)
+    return words.UNKNOWN if number is None else _short(number)
+
+
+def difference(metric: str, number: float | None) -> str:
+    """A difference of two values, with its sign."""
+    if number is None:
+        return words.UNKNOWN
+    if is_time(metric):
+        return f"{'+' if number > 0 else ''}{words.duration(number)}"
+    return words.points(number) if is_ratio(metric) else f"{number:+.1f}"
+
+
+def of_mean(metric: str, number: float | None) -> float | None:
+    """A mean of the split in the unit of its series; failures are split per GPU-second."""
+    is_rate = not is_time(metric) and not is_ratio(metric)
+    return number * _DAY_GPU_SECONDS if is_rate and number is not None else number
+
+
+def change(ratio: float | None) -> str:
+    """A relative change: `+41 %`."""
+    return words.UNKNOWN if ratio is None else f"{ratio * 100:+,.0f} %"
+
+
+def severity(name: str | None) -> str:
+    """Icon and word as Markdown, in the colour of the status."""
+    icon, colour, _ = SEVERITIES.get(name or "", SEVERITIES["info"])
+    return f":{colour}[:material/{icon}: {name if name in SEVERITIES else 'unknown'}]"
+
+
+def shape(name: str | None) -> str:
+    """Shape and word, for a table."""
+    return f"{SEVERITIES.get(name or '', SEVERITIES['info'])[2]} {name or 'unknown'}"
+
+
+def _least(number: float | None, unit: str) -> str:
+    return words.UNKNOWN if number is None else f"at least {_number(number, unit)}"
+
+
+def _number(number: float | None, unit: str) -> str:
+    if number is None:
+        return words.UNKNOWN
+    if unit == "score":
+        return f"{number:.2f}"
+    return words.many(round(number), "day") if unit == "d" else words.count(number)
+
+
+def _short(number: float) -> str:
+    return f"{number:,.1f}" if number < 100 else words.count(number)

@@ -1,0 +1,88 @@
+"""`ett-report`: the weekly digest, as one file for mail or chat. The Overview, offline.
+
+Writes to stdout, or to the file that --output names; nothing else. Asks no other machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_EXAMPLES = """\
+examples:
+  ett-report --output week.html                       the last complete week of the fleet
+  ett-report --week 2026-W09 --team feed --format md  for a chat
+  ett-report --week 2026-W09 --format json | jq .numbers
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the digest; exit code 0, 1 where the warehouse cannot be read, 2 where nothing fits."""
+    chosen = _parser().parse_args(arguments)
+    if chosen.warehouse:
+        os.environ["ETT_WAREHOUSE"] = str(Path(chosen.warehouse).resolve())
+    # imported here: --help is at once, and streamlit does not wonder on stderr that no server runs
+    from streamlit import logger
+
+    logger.set_log_level("error")
+    from app import data, digest, report_html, report_text
+
+    formats = {
+        "html": report_html.page,
+        "md": report_text.markdown,
+        "json": report_text.json_text,
+    }
+    try:
+        text = formats[chosen.format](digest.gather(chosen.week, chosen.team))
+    except (digest.NoSuchDigest, data.NothingPublished) as refusal:
+        print(f"ett-report: {refusal}", file=sys.stderr)
+        return 2
+    except data.ViewFailed as failure:
+        print(f"ett-report: the view {failure} could not be read", file=sys.stderr)
+        return 1
+    return _write(text, chosen.output)
+
+
+def _write(text: str, output: Path | None) -> int:
+    if output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        print(f"ett-report: {output} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ett-report",
+        description="The weekly digest: the Overview of a week as one self-contained file.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--week", metavar="YYYY-Www", help="ISO week, as 2026-W09 (the last complete one)"
+    )
+    parser.add_argument("--team", default="fleet", help="one team (%(default)s)")
+    parser.add_argument(
+        "--format",
+        choices=("html", "md", "json"),
+        default="html",
+        help="what to write (%(default)s)",
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write it (stdout)")
+    parser.add_argument(
+        "--warehouse",
+        metavar="DIR",
+        help="folder that ett-ingest publishes in (ETT_WAREHOUSE, else ./warehouse)",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""The weekly digest as Markdown for a chat, and as JSON for a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from app import regressed, words
+from app.digest import Digest
+
+SCHEMA: Final = 1  # of the JSON; a field that goes or changes its meaning raises it
+_AWAY: Final = ("uninstrumented",)  # no share: ETT does not speak of it
+
+
+def markdown(digest: Digest) -> str:
+    """A heading, the numbers, and a short table for each card of the Overview."""
+    parts = [
+        f"# ETT of {_whom(digest)}, week {digest.week}",
+        digest.about,
+        freshness(digest),
+        _table(
+            ("", "this week", "change", ""),
+            [
+                (f"**{each.label}**", each.shown, _changed(each.change, each.verdict), each.note)
+                for each in digest.numbers
+            ],
+        ),
+        "## ETT by day",
+        _table(
+            ("day", "ETT", "week before"),
+            [
+                (words.day(row["day"]), words.ratio(row["ett_ratio"]), words.ratio(row["before"]))
+                for row in days(digest).iter_rows(named=True)
+            ],
+        ),
+        "## Where the GPU-hours went",
+        _table(
+            ("area", "GPU-hours", "share", "change"),
+            [
+                (
+                    words.area(row["area"]),
+                    words.hours(row["amount"]),
+                    words.UNKNOWN if row["area"] in _AWAY else words.ratio(row["share_ratio"]),
+                    words.points(row["difference_ratio"]),
+                )
+                for row in sorted_shares(digest).iter_rows(named=True)
+            ],
+        ),
+        *_moves(digest),
+        *_teams(digest),
+        "## Regressions of this week",
+        "\n".join(f"- {line}" for line in regression_lines(digest, _prose)) or "None is known.",
+        "## What stopped jobs",
+        _table(
+            ("cause", "attributed to", "interruptions", "GPU-hours lost"),
+            [
+                (
+                    _cell(f"{row['failure_domain']}/{row['failure_category']}"),
+                    row["attribution"],
+                    words.count(row["interruptions"]),
+                    words.hours(row["lost_gpu_seconds"]),
+                )
+                for row in digest.causes.iter_rows(named=True)
+            ],
+        ),
+        "## Jobs that lost most",
+        _table(
+            ("job", "team", "GPUs", "attempts", "GPU-hours lost"),
+            [
+                (
+                    _cell(row["job_id"]),
+                    _cell(row["team"]),
+                    words.count(row["gpus"]),
+                    words.count(row["attempts"]),
+                    words.hours(row["lost_gpu_seconds"]),
+                )
+                for row in digest.jobs.iter_rows(named=True)
+            ],
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def json_text(digest: Digest) -> str:
+    """Every number of the digest, raw: ratios 0..1, seconds, days and instants as ISO 8601."""
+    told = {
+        "schema": SCHEMA,
+        "week": digest.week,
+        "team": digest.scope.team,
+        "first_day": digest.scope.first_day.isoformat(),
+        "last_day": digest.scope.last_day.isoformat(),
+        "is_complete": digest.scope.is_complete,
+        "is_compared": digest.scope.is_compared,
+        "about": digest.about,
+        "published_at": digest.published["published_at"].isoformat() + "Z",
+        "data_at": digest.published["data_at"].isoformat() + "Z",
+        "target_ratio": digest.target,
+        "ett_change_ratio": digest.change,
+        "numbers": {
+            each.measure.key: {
+                "label": each.label,
+                "unit": each.measure.unit,
+                "value": each.value,
+                "previous": each.previous,
+                "verdict": each.verdict or None,
+            }
+            for each in digest.numbers
+        },
+        "days": _rows(days(digest)),
+        "areas": _rows(sorted_shares(digest)),
+        "moves": _rows(digest.moves),
+        "teams": _rows(digest.teams),
+        "regressions": _rows(digest.regressions),
+        "causes": _rows(digest.causes),
+        "jobs": _rows(digest.jobs),
+    }
+    return json.dumps(told, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def freshness(digest: Digest) -> str:
+    """How far the data reaches, and whether the week is whole."""
+    published = digest.published
+    whole = "" if digest.scope.is_complete else " This week is not complete yet."
+    return (
+        f"Data to {words.instant(published['data_at'])} UTC, published "
+        f"{words.instant(published['published_at'])} UTC.{whole}"
+    )
+
+
+def days(digest: Digest) -> pl.DataFrame:
+    """The days of the week with their ETT and that of the same day a week before."""
+    return digest.days.select("day", "is_complete", "ett_ratio").join(
+        digest.days_before.select("day", before="ett_ratio"), on="day", how="left"
+    )
+
+
+def sorted_shares(digest: Digest) -> pl.DataFrame:
+    """The areas by GPU-hours, effective last: it is not lost."""
+    return digest.shares.sort(
+        pl.col("area") == "effective", -pl.col("amount"), "area", maintain_order=True
+    )
+
+
+def regression_lines(digest: Digest, write: Callable[[str], str]) -> list[str]:
+    """One line a regression; `write` turns its sentence into what the line is for."""
+    return [
+        f"{write(regressed.sentence(row))}, {(row['verdict'] or 'not judged').replace('_', ' ')}, "
+        f"{row['state']}"
+        for row in digest.regressions.iter_rows(named=True)
+    ]
+
+
+def _moves(digest: Digest) -> list[str]:
+    if digest.change is None:
+        return []
+    lines = [
+        f"- {'job mix' if area == 'job_mix' else words.area(area)} {words.points(moved, 2)}"
+        for area, moved in digest.moves.select("area", "moved_ratio").iter_rows()
+    ]
+    return [f"## What moved ETT: {words.points(digest.change, 2)}", "\n".join(lines)]
+
+
+def _teams(digest: Digest) -> list[str]:
+    if digest.teams.is_empty():
+        return []
+    return [
+        "## Teams",
+        _table(
+            ("team", "ETT", "change", "GPU-hours lost"),
+            [
+                (
+                    _cell(row["team"]),
+                    words.ratio(row["ett_ratio"]),
+                    words.change(row["ett_ratio"], row["previous_ett_ratio"]) or words.UNKNOWN,
+                    words.hours(row["lost_gpu_seconds"]),
+                )
+                for row in digest.teams.iter_rows(named=True)
+            ],
+        ),
+    ]
+
+
+def _whom(digest: Digest) -> str:
+    return "the fleet" if digest.scope.team == "fleet" else words.code(digest.scope.team)
+
+
+def _changed(change: str, verdict: str) -> str:
+    return f"{change} {verdict}".strip() or words.UNKNOWN
+
+
+def _prose(text: str) -> str:
+    return words.prose(text, 400)
+
+
+def _cell(text: str) -> str:
+    """A name in a table: a bar would end the cell, also within code."""
+    return words.code(text).replace("|", "\\|")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = json.loads(frame.write_json()) if frame.height else []
+    return told

@@ -1,0 +1,382 @@
+"""The pieces of Checkpoints: its numbers, the explorer's sliders and sentence, its table.
+
+The URL alone holds what the sliders say: b seconds blocked, f interruptions a day, i minutes
+between saves. A name that it lacks stands for what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+from app import data, filters, intervals, money, parts, tiles, words
+from app.charts.saving import LONGEST, SHORTEST, Saving, interval_bar
+from app.palette import Palette
+
+# $5: weight
+HABITS: Final = "from window_checkpoints($1, $2, $3, $4, $5)"
+SAVE_TIMES: Final = "from window_saves($1, $2, $3, $4)"
+_MONTH: Final = """
+select
+    if($5 = 'gpu', unsaved_gpu_seconds, unsaved_seconds) as unsaved,
+    if($5 = 'gpu', checkpoint_save_gpu_seconds, checkpoint_save_seconds) as blocked,
+    checkpoint_save_p50_seconds as p50
+from days
+left join team_day on days.day = team_day.day and team_day.team = $1 and team_day.workload = $2
+where days.day between $3 and $4
+order by days.day
+"""
+_WEEK: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """One of the three: its name in the URL, its steps, what was measured, how a step is said."""
+
+    name: str
+    label: str
+    steps: Sequence[float]
+    measured: float | None
+    otherwise: float  # where nothing was measured: the scenario of METRICS.md section 3
+    show: Callable[[float], str]
+
+    @property
+    def start(self) -> float:
+        """The step that is nearest to what was measured."""
+        return intervals.nearest(self.measured or self.otherwise, self.steps)
+
+
+def row(chosen: filters.Scope, opened: filters.Opened) -> dict[str, Any]:
+    """Draw the five numbers; returns the row of HABITS with that of SAVE_TIMES.
+
+    Empty where a view fails: the failure is said, and the page goes on.
+    """
+    try:
+        habits = _habits(chosen.now, chosen.weight)
+        earlier = _habits(chosen.previous, chosen.weight) if chosen.is_compared else {}
+        _row(chosen, opened, habits, earlier)
+    except data.ViewFailed as failure:
+        parts.failed(failure)
+        return {}
+    return habits
+
+
+def sliders(habits: Mapping[str, Any]) -> Saving:
+    """Draw the three sliders and the way back to what was measured; returns what they say."""
+    three = (
+        Slider(
+            "b",
+            "Blocked by a save",
+            intervals.steps(0.5, 300),
+            habits.get("checkpoint_save_p50_seconds"),
+            15.0,
+            words.duration,
+        ),
+        Slider(
+            "f",
+            "Interruptions a day of train loop",
+            intervals.steps(0.1, 50),
+            _per_day(habits),
+            3.0,
+            lambda value: f"{value:.3g}",
+        ),
+        Slider(
+            "i",
+            "Time between saves",
+            intervals.steps(1, 240),
+            _minutes(habits.get("interval_p50_seconds")),
+            60.0,
+            lambda minutes: words.duration(minutes * 60),
+        ),
+    )
+    with st.grid(3, min_column_width=200, gap="medium"):
+        blocked, per_day, minutes = (_slider(each) for each in three)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Reset to measured",
+            icon=":material/restart_alt:",
+            on_click=_reset,
+            disabled=not any(each.name in st.query_params for each in three),
+        )
+        st.caption(_told(habits, three))
+    return Saving(blocked, per_day, minutes * 60, habits.get("interval_p50_seconds"))
+
+
+def sentence(saving: Saving, habits: Mapping[str, Any], chosen: filters.Scope) -> str:
+    """What the chosen interval loses, and what the best one would gain, in words."""
+    loses, least = saving.wasted(saving.interval), saving.wasted(saving.best)
+    said = (
+        f"At {words.duration(saving.interval)} this loses **{words.ratio(loses, 2)}** of "
+        f"train-loop time. At {words.duration(saving.best)} it would lose "
+        f"**{words.ratio(least, 2)}**"
+    )
+    loop = habits.get("loop_seconds")
+    if not loop:
+        return f"{said}."
+    weekly = (loses - least) * loop / chosen.days * _WEEK
+    of_whom = "the fleet" if chosen.team == filters.FLEET else words.code(chosen.team)
+    return f"{said}: {words.hours(weekly)} {chosen.hours} a week for {of_whom}."
+
+
+def curve(saving: Saving) -> pl.DataFrame:
+    """The three curves of the explorer as a table."""
+    seconds = np.geomspace(SHORTEST, LONGEST, 49)
+    return pl.DataFrame(
+        {
+            "interval_seconds": seconds,
+            "unsaved_ratio": [intervals.unsaved_ratio(each, saving.per_day) for each in seconds],
+            "blocked_ratio": [intervals.blocked_ratio(each, saving.blocked) for each in seconds],
+            "wasted_ratio": [saving.wasted(each) for each in seconds],
+        }
+    )
+
+
+def beside(habits: Mapping[str, Any]) -> pl.DataFrame:
+    """Measured beside modelled, as the chart of them wants it; empty where nothing is modelled."""
+    if not habits.get("attempts_with_interval"):
+        return pl.DataFrame()
+    rows = [
+        {
+            "area": area,
+            "kind": kind,
+            "hours": (habits[f"{kind}_{name}_seconds"] or 0.0) / 3600,
+            "text": words.hours(habits[f"{kind}_{name}_seconds"]),
+        }
+        for area, name in (("unsaved", "unsaved"), ("checkpoint_save", "blocked"))
+        for kind in ("measured", "modelled")
+    ]
+    return pl.DataFrame(rows)
+
+
+def coverage(habits: Mapping[str, Any], chosen: filters.Scope) -> str:
+    """How far the model is off, and what it cannot speak of."""
+    measured, modelled = habits["measured_unsaved_seconds"], habits["modelled_unsaved_seconds"]
+    unsaved = habits["unsaved_seconds"]
+    off = (
+        f"Modelled unsaved time is {words.ratio(abs(modelled / measured - 1), 0)} "
+        f"{'above' if modelled > measured else 'below'} the measured. "
+        if measured
+        else ""
+    )
+    outside = (
+        f" {words.ratio(1 - measured / unsaved, 0)} of all that was unsaved is of the others."
+        if unsaved and measured is not None
+        else ""
+    )
+    return (
+        f"{off}In {chosen.hours}, of the {words.count(habits['attempts_with_interval'])} of "
+        f"{words.many(habits['attempts'], 'attempt')} that saved twice and so have an interval."
+        f"{outside}"
+    )
+
+
+def jobs_table(
+    jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, about: str
+) -> int | None:
+    """The jobs with the most to gain; returns the row that was selected."""
+    bars = [
+        interval_bar(measured, best, palette)
+        for measured, best in jobs.select("interval_seconds", "best_interval_seconds").iter_rows()
+    ]
+    shown = jobs.select(
+        "job_id",
+        "gain_hours",
+        pl.Series("habit", bars, dtype=pl.String),
+        pl.Series("saves_every", [words.duration(each) for each in jobs["interval_seconds"]]),
+        pl.Series("best", [words.duration(each) for each in jobs["best_interval_seconds"]]),
+        pl.Series("blocked", [words.duration(each) for each in jobs["blocked_seconds"]]),
+        "team",
+        "gpus",
+        "attempts",
+        "saves",
+    )
+    picked = st.dataframe(
+        shown,
+        key="gains table",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=min(420, 38 + 35 * shown.height),
+        hide_index=True,
+        lazy=False,
+        placeholder=words.UNKNOWN,
+        alt=f"Jobs by what their best interval would gain. {about}",
+        column_config={
+            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+            "gain_hours": st.column_config.NumberColumn(
+                f"{chosen.hours} to gain", format="compact"
+            ),
+            "habit": st.column_config.ImageColumn("10 s to 1 day", width="medium"),
+            "saves_every": st.column_config.TextColumn("saves every"),
+            "blocked": st.column_config.TextColumn("blocked by one"),
+            "gpus": st.column_config.NumberColumn("GPUs"),
+        },
+    )
+    rows = picked["selection"]["rows"]
+    return int(rows[0]) if rows else None
+
+
+def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:
+    return data.row(HABITS, *window, weight) | data.row(SAVE_TIMES, *window)
+
+
+def _row(
+    chosen: filters.Scope,
+    opened: filters.Opened,
+    habits: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+) -> None:
+    measures, window, before = words.glossary(), opened.now, opened.before
+    days = data.frame(_MONTH, *chosen.month, chosen.weight)
+    unit = "gpu_seconds" if chosen.weight == "gpu" else "seconds"
+    whole = window[unit if unit == "gpu_seconds" else "wall_seconds"]
+    saved = habits["checkpoint_saves"] or 0
+    with st.grid(5, min_column_width=150, gap="small"):
+        for area, label, series in (
+            ("unsaved", "Unsaved", days["unsaved"]),
+            ("checkpoint_save", "Blocked", days["blocked"]),
+        ):
+            now = window[f"{area}_{unit}"]
+            tiles.kpi(
+                measures[f"{area}_{unit}"],
+                now,
+                before.get(f"{area}_{unit}"),
+                label=f"{label}, {chosen.hours}",
+                show=words.hours,
+                difference=words.more_hours,
+                rests_on=window["attempts"],
+                note=_priced(
+                    f"{words.ratio(now / whole if now is not None and whole else None, 2)} of "
+                    f"{words.hours(whole)}",
+                    now,
+                    chosen,
+                ),
+                series=series.to_list(),
+            )
+        tiles.kpi(
+            measures["checkpoint_save_p50_seconds"],
+            habits["checkpoint_save_p50_seconds"],
+            earlier.get("checkpoint_save_p50_seconds"),
+            show=words.duration,
+            difference=_more_time,
+            rests_on=saved,
+            note=f"p90 {words.duration(habits['checkpoint_save_p90_seconds'])}, of "
+            f"{words.many(saved, 'save')}"
+            if saved
+            else "no good save in these days",
+            series=days["p50"].to_list(),
+        )
+        tiles.kpi(
+            measures["interruptions_per_job_day"],
+            habits["interruptions_per_job_day"],
+            earlier.get("interruptions_per_job_day"),
+            show=_rate,
+            difference=lambda change: f"{change:+.2f}",
+            rests_on=habits["interruptions"],
+            note=f"{words.many(habits['interruptions'], 'interruption')} of attempts that trained",
+            series=[],
+        )
+        tiles.kpi(
+            measures["gain_seconds"],
+            habits["gain_seconds"],
+            earlier.get("gain_seconds"),
+            label=f"To gain, {chosen.hours}",
+            show=words.hours,
+            difference=words.more_hours,
+            rests_on=habits["attempts_with_interval"],
+            note=_priced("each attempt at its best interval", habits["gain_seconds"], chosen)
+            if habits["gain_seconds"] is not None
+            else "nothing was interrupted",
+            series=[],
+        )
+
+
+def _priced(note: str, seconds: float | None, chosen: filters.Scope) -> str:
+    return money.beside(note, seconds) if chosen.weight == filters.WEIGHTS[0] else note
+
+
+def _slider(slider: Slider) -> float:
+    """One slider at what the URL asks for; what it cannot show is said."""
+    asked = st.query_params.get(slider.name)
+    wanted = slider.start
+    if asked is not None:
+        number = _number(asked)
+        if number is not None:
+            wanted = intervals.nearest(number, slider.steps)
+        if number is None or abs(wanted / number - 1) > 1e-6:
+            st.warning(
+                f"The link asks for {slider.name} = {words.code(asked)}. "
+                f"The nearest step, {slider.show(wanted)}, is shown."
+            )
+    key = f"explorer {slider.name}"
+    st.session_state[key] = wanted  # the URL is the state; the slider only shows it
+    value: float = st.select_slider(
+        slider.label,
+        slider.steps,
+        format_func=slider.show,
+        key=key,
+        on_change=_note,
+        args=(slider.name, key, slider.start),
+    )
+    return value
+
+
+def _note(name: str, key: str, start: float) -> None:
+    """Write what a slider was moved to into the URL."""
+    value = st.session_state[key]
+    if value == start:
+        st.query_params.pop(name, None)
+    else:
+        st.query_params[name] = f"{value:g}"
+
+
+def _reset() -> None:
+    for name in ("b", "f", "i"):
+        st.query_params.pop(name, None)
+
+
+def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
+    blocked, per_day, minutes = (
+        slider.show(slider.measured) if slider.measured else "not measured" for slider in three
+    )
+    whose = (
+        " (the fleet's, as there were fewer than five)"
+        if habits and (habits["interruptions"] or 0) < tiles.TOO_FEW
+        else ""
+    )
+    return (
+        f"Measured: {blocked} a save (p50), {per_day} interruptions a day{whose}, {minutes} "
+        "between saves (p50). The sliders start at the nearest steps."
+    )
+
+
+def _per_day(habits: Mapping[str, Any]) -> float | None:
+    enough = (habits.get("interruptions") or 0) >= tiles.TOO_FEW
+    rate: float | None = habits.get(
+        "interruptions_per_job_day" if enough else "fleet_interruptions_per_job_day"
+    )
+    return rate
+
+
+def _minutes(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / 60
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number < 1e9 else None
+
+
+def _rate(value: float | None) -> str:
+    return words.UNKNOWN if value is None else f"{value:.2f}"
+
+
+def _more_time(seconds: float) -> str:
+    return f"{'+' if seconds >= 0 else ''}{words.duration(seconds, units=1)}"

@@ -1,0 +1,241 @@
+"""The pieces of Failures & preemption: its numbers, its legend, its tables, its sentences.
+
+Draws what the page selects, and the five numbers from one select of their own.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import polars as pl
+import streamlit as st
+
+from app import data, filters, parts, tiles, words
+from app.charts.causes import Shade
+from app.palette import Palette, translucent
+
+ALARM: Final = 0.10  # uncategorised share; above, naming causes comes before mending them
+
+# $5: attribution
+ENDS: Final = "from window_ends($1, $2, $3, $4, $5) order by day nulls first"
+
+_HATCH: Final[Mapping[str, str]] = {"/": "-45deg", "x": "45deg", ".": "135deg", "-": "0deg"}
+
+
+def row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None:
+    """The five numbers; `window` is the row of `window_of`. A view that fails is said."""
+    try:
+        _row(chosen, counted, window)
+    except data.ViewFailed as failure:
+        parts.failed(failure)
+
+
+def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None:
+    now = data.row(ENDS, *chosen.now, counted)
+    before = data.row(ENDS, *chosen.previous, counted) if chosen.is_compared else {}
+    days = data.frame(ENDS, *chosen.month, counted).drop_nulls("day")
+    measures = words.glossary()
+    if counted == "infra":
+        st.caption(
+            f"Counted below: {words.count(now['counted'])} of "
+            f"{words.many(now['interruptions'], 'interruption')}. Not counted are "
+            f"{words.many(now['preempted'], 'preemption')} and "
+            f"{words.count(now['uncategorised_interruptions'])} without a known cause, among "
+            "others; choose all to see them."
+        )
+    with st.grid(5, min_column_width=150, gap="small"):
+        tiles.kpi(
+            measures["interruptions_per_1000_gpu_days"],
+            now["interruptions_per_1000_gpu_days"],
+            before.get("interruptions_per_1000_gpu_days"),
+            label="Per 1,000 GPU-days",
+            show=_rate,
+            difference=lambda change: f"{change:+.2f}",
+            rests_on=window["attempts"],
+            note=f"{words.many(now['counted'], 'interruption')} in "
+            f"{words.compact((now['gpu_seconds'] or 0) / 86400)} GPU-days",
+            series=days["interruptions_per_1000_gpu_days"].to_list(),
+        )
+        between = now["between_interruptions_gpu_seconds"]
+        tiles.kpi(
+            measures["between_interruptions_seconds"],
+            now["between_interruptions_seconds"],
+            before.get("between_interruptions_seconds"),
+            label="Time between them",
+            show=words.duration,
+            difference=words.more_time,
+            rests_on=now["counted"],
+            note=f"one in {words.hours(between)} GPU-hours" if between else "none in these days",
+            series=days["between_interruptions_seconds"].to_list(),
+        )
+        tiles.kpi(
+            measures["preemption_ratio"],
+            now["preemption_ratio"],
+            before.get("preemption_ratio"),
+            show=words.ratio,
+            difference=words.points,
+            rests_on=now["attempts_ended"],
+            note=f"{words.count(now['preempted'])} of {words.count(now['attempts_ended'])} ends",
+            series=days["preemption_ratio"].to_list(),
+        )
+        tiles.kpi(
+            measures["infra_ratio"],
+            now["infra_ratio"],
+            before.get("infra_ratio"),
+            show=words.ratio,
+            difference=words.points,
+            rests_on=now["interruptions"],
+            note=f"{words.count(now['infra_interruptions'])} of "
+            f"{words.many(now['interruptions'], 'interruption')}",
+            series=days["infra_ratio"].to_list(),
+        )
+        share = now["uncategorised_ratio"]
+        nameless = (
+            f"{words.count(now['uncategorised_interruptions'])} of "
+            f"{words.many(now['interruptions'], 'interruption')}"
+        )
+        tiles.kpi(
+            measures["uncategorised_ratio"],
+            share,
+            before.get("uncategorised_ratio"),
+            label="Uncategorised",
+            show=words.ratio,
+            difference=words.points,
+            rests_on=now["interruptions"],
+            note=f":orange[:material/warning: over {words.ratio(ALARM, 0)}] \u00b7 {nameless}"
+            if share is not None and share > ALARM
+            else nameless,
+            series=days["uncategorised_ratio"].to_list(),
+        )
+
+
+def legend(drawn: Sequence[Shade], palette: Palette) -> None:
+    """Attributions with the domains of each, in the order of the stack."""
+    items = []
+    for place, shade in enumerate(drawn):
+        if not place or drawn[place - 1].attribution != shade.attribution:
+            items.append(f"<b>{html.escape(shade.attribution)}</b>")
+        items.append(
+            f'<span style="white-space:nowrap"><span style="{_swatch(shade, palette)}"></span>'
+            f"{html.escape(words.clipped(shade.domain, 40))}</span>"
+        )
+    st.html(
+        '<div style="display:flex;flex-wrap:wrap;gap:4px 14px;font-size:0.85rem;'
+        f'color:{palette.muted}">{"".join(items)}</div>'
+    )
+
+
+def load_sentence(load: pl.DataFrame) -> str:
+    """What the scatter of preemptions and load says, from its own columns."""
+    if load.is_empty() or load["fitted_ratio"][0] is None:
+        return "There are too few days for a line."
+    per_100 = words.points(load["ratio_per_job"][0] * 100)
+    slope = f"A hundred more jobs running go with {per_100} of preemption ratio."
+    distance = load["recent_distance_ratio"][0]
+    if distance is None:
+        return slope
+    usual: float = (
+        2 * load["usual_distance_ratio"][0] / load["is_recent"].to_list().count(True) ** 0.5
+    )
+    if abs(distance) <= usual:
+        return f"{slope} The last 7 days lie on the line, within what days vary."
+    side, meaning = (
+        ("above", "the scheduler took more than the load explains")
+        if distance > 0
+        else ("below", "the scheduler took less than the load explains")
+    )
+    size = words.points(abs(distance)).lstrip("+")
+    return f"{slope} The last 7 days lie {size} {side} it: {meaning}."
+
+
+def cells(domains: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `window_domains` as cells of the heat table."""
+    return domains.select(
+        row="failure_domain",
+        column="team",
+        value="lost_gpu_ratio",
+        hover=pl.Series(
+            [
+                f"<b>{words.figure(team)}</b>, {words.figure(domain)}<br>"
+                f"{words.hours(lost)} GPU-hours, {words.many(interruptions, 'interruption')}"
+                for team, domain, lost, interruptions in domains.select(
+                    "team", "failure_domain", "lost_gpu_seconds", "interruptions"
+                ).iter_rows()
+            ],
+            dtype=pl.String,
+        ),
+    )
+
+
+def causes_table(causes: pl.DataFrame, about: str) -> None:
+    """Every cause with its attribution, cost and count."""
+    hours = [
+        (pl.col(name) / 3600).alias(name.replace("seconds", "hours"))
+        for name in causes.columns
+        if name.endswith("gpu_seconds")
+    ]
+    shown = causes.with_columns(hours).select(pl.exclude("^.*gpu_seconds$"))
+    st.dataframe(
+        shown,
+        hide_index=True,
+        placeholder=words.UNKNOWN,
+        alt=f"Every cause, the dearest first. {about}",
+        column_config={
+            name: st.column_config.NumberColumn(name.replace("_", " "), format="compact")
+            for name in shown.columns
+            if name.endswith(("hours", "interruptions"))
+        },
+    )
+
+
+def interruptions_table(found: pl.DataFrame, about: str) -> int | None:
+    """The interruptions; returns the row that was selected."""
+    picked = st.dataframe(
+        found,
+        key="interruptions table",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=min(420, 38 + 35 * found.height),
+        hide_index=True,
+        lazy=False,
+        placeholder=words.UNKNOWN,
+        alt=f"{words.many(found.height, 'interruption')}, the dearest first. {about}",
+        column_config={
+            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+            "lost_gpu_hours": st.column_config.ProgressColumn(
+                "lost GPU-hours",
+                format="compact",
+                min_value=0,
+                max_value=float(found["lost_gpu_hours"].fill_null(0).to_numpy().max()) or 1.0,
+            ),
+            "message": st.column_config.TextColumn("message", width="large"),
+            "gpus": st.column_config.NumberColumn("GPUs"),
+            "ended_at": st.column_config.DatetimeColumn("ended", format="D MMM HH:mm"),
+            "failure_rule": st.column_config.TextColumn("rule"),
+            "failure_evidence": st.column_config.TextColumn("evidence", width="large"),
+            "failure_evidence_file": st.column_config.TextColumn("dump", width="medium"),
+            "failure_evidence_line": st.column_config.NumberColumn("line", format="%d"),
+        },
+    )
+    rows = picked["selection"]["rows"]
+    return int(rows[0]) if rows else None
+
+
+def _rate(value: float | None) -> str:
+    return words.UNKNOWN if value is None else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def _swatch(shade: Shade, palette: Palette) -> str:
+    line = translucent(palette.text, 0.45)
+    angle = _HATCH.get(shade.pattern)
+    hatch = (
+        f"background-image:repeating-linear-gradient({angle},{line} 0 1px,transparent 1px 4px);"
+        if angle
+        else ""
+    )
+    return (
+        "display:inline-block;width:12px;height:12px;margin-right:6px;vertical-align:-1px;"
+        f"border:1px solid {line};background-color:{shade.fill};{hatch}"
+    )

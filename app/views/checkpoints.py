@@ -1,0 +1,140 @@
+"""Checkpoints: do jobs save at the right interval?"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import streamlit as st
+
+from app import data, filters, parts, saves, words
+from app.charts.saving import BAND, agreement, costs_by_day, explorer
+
+# $5: weight
+BY_DAY = """
+select
+    days.day,
+    days.is_complete,
+    if($5 = 'gpu', unsaved_gpu_seconds, unsaved_seconds) / 3600 as unsaved_hours,
+    if($5 = 'gpu', checkpoint_save_gpu_seconds, checkpoint_save_seconds) / 3600 as blocked_hours
+from days
+left join team_day on days.day = team_day.day and team_day.team = $1 and team_day.workload = $2
+where days.day between $3 and $4
+order by days.day
+"""
+
+# $5: weight
+JOBS = """
+select
+    job_id,
+    gain_seconds / 3600 as gain_hours,
+    interval_seconds,
+    best_interval_seconds,
+    blocked_seconds,
+    team,
+    gpus,
+    attempts,
+    saves
+from checkpoint_gains($1, $2, $3, $4, $5)
+order by gain_hours desc, job_id
+"""
+
+chosen = filters.show()
+colours = parts.colours()
+opened = filters.opened(chosen)
+about = opened.about
+habits = saves.row(chosen, opened)
+
+# -- by day --------------------------------------------------------------------------------------
+
+with parts.card(
+    "Unsaved and blocked, by day", f"Which of the two costs more {chosen.hours}, and since when?"
+):
+    team, workload, first, _ = chosen.now
+    days = data.frame(BY_DAY, team, workload, first, chosen.newest_day, chosen.weight)
+    earlier = data.frame(BY_DAY, *chosen.previous, chosen.weight)
+    earlier = earlier.with_columns(day=earlier["day"] + timedelta(days=chosen.days))
+    if not chosen.is_compared:
+        earlier = earlier.clear()
+    parts.chart(
+        costs_by_day(days, earlier, chosen.hours, colours, parts.STANDARD),
+        alt=f"{chosen.hours} unsaved and blocked by saves, by day. {about}",
+        stem=chosen.stem("checkpoints", "by-day"),
+        table=days.join(
+            earlier.select(
+                "day",
+                previous_unsaved_hours="unsaved_hours",
+                previous_blocked_hours="blocked_hours",
+            ),
+            on="day",
+            how="left",
+        ),
+        about=about,
+        measures=("unsaved_gpu_seconds", "checkpoint_save_gpu_seconds")
+        if chosen.weight == "gpu"
+        else ("unsaved_seconds", "checkpoint_save_seconds"),
+        sql=BY_DAY,
+    )
+
+# -- the explorer --------------------------------------------------------------------------------
+
+with parts.card(
+    "Interval explorer", "What would another checkpoint interval cost?", parts.EVIDENCE
+):
+    saving = saves.sliders(habits)
+    said = saves.sentence(saving, habits, chosen)
+    st.markdown(said)
+    parts.chart(
+        explorer(saving, colours, parts.EVIDENCE),
+        alt=f"Share of train-loop time lost, by checkpoint interval. {said}",
+        stem=chosen.stem("checkpoints", "explorer"),
+        table=saves.curve(saving),
+        about=f"{about} \u00b7 {said}",
+        measures=("gain_seconds", "interruptions_per_job_day", "interval_p50_seconds"),
+    )
+    st.caption(
+        "The thick line is both together. It is flat around its least: within "
+        f"{words.ratio(BAND, 0)} of the best interval, an exact choice does not matter. Half or "
+        "double the best costs a quarter more. The model counts interruptions inside the train "
+        "loop only, takes the blocking of a save as constant, and an interruption as equally "
+        "likely at any moment of an interval."
+    )
+
+left, right = st.columns([1, 2], gap="small")
+with left, parts.card("Measured and modelled", "Does the model hold for this scope?"):
+    beside = saves.beside(habits)
+    if beside.is_empty():
+        st.caption("No attempt of these days saved twice, so no interval is known.")
+    else:
+        parts.chart(
+            agreement(beside, colours),
+            alt=f"{chosen.hours} unsaved and blocked, measured and modelled. {about}",
+            stem=chosen.stem("checkpoints", "agreement"),
+            table=beside.drop("text"),
+            about=about,
+            measures=("modelled_unsaved_seconds", "modelled_blocked_seconds"),
+            sql=saves.HABITS,
+        )
+        st.caption(saves.coverage(habits, chosen))
+
+with (
+    right,
+    parts.card("Jobs furthest from their best interval", "Whose interval is worth changing?"),
+):
+    jobs = data.frame(JOBS, *chosen.now, chosen.weight)
+    if jobs.is_empty():
+        st.caption("No job of these days saved twice, or none was ever interrupted.")
+    else:
+        st.caption(
+            f"By {chosen.hours} to gain in these days. The dot is the job's interval, the tick its "
+            "best. Select a row to see the job."
+        )
+        picked = saves.jobs_table(jobs, chosen, colours, about)
+        parts.footer(
+            stem=chosen.stem("checkpoints", "jobs"),
+            table=jobs,
+            about=about,
+            measures=("gain_seconds",),
+            sql=JOBS,
+        )
+        if picked is not None:
+            st.switch_page("views/job.py", query_params={"job": jobs["job_id"][picked]})

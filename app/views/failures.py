@@ -1,0 +1,309 @@
+"""Failures & preemption: what stops jobs, and what does each kind cost?"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+import polars as pl
+import streamlit as st
+
+from app import data, evidence, filters, money, parts, stops, words
+from app.charts.causes import cost, shades, stopped_by_day
+from app.charts.heat import heat
+from app.charts.load import preemption_by_load
+
+COUNTED = ("infra", "all")
+MOST_TEAMS, MOST_ROWS = 12, 200
+LOAD_DAYS = 90  # a line needs more days than a glance at the last week
+
+BY_DAY = """
+from interruptions_by_day($1, $2, $3, $4, $5)
+order by day, attribution, failure_domain
+"""
+
+CAUSES = """
+from window_causes($1, $2, $3, $4, $5)
+order by lost_gpu_seconds desc, failure_domain, failure_category
+"""
+
+# $5: attribution
+CAUSE_NAMES = """
+select failure_domain || '/' || failure_category as cause
+from window_interruptions($1, $2, $3, $4)
+where $5 = 'all' or attribution = $5
+order by lost_gpu_seconds desc, cause
+"""
+
+# $1: workload, $2 and $3: first and last day, $4: attribution
+BY_TEAM = """
+from window_domains($1, $2, $3, $4)
+order by team_lost_gpu_seconds desc, team, domain_lost_gpu_seconds desc, failure_domain
+"""
+
+LOAD = "from preemptions_by_load($1, $2, $3, $4) order by day"
+
+# $5: attribution, $6: a cause as domain/category, or any
+INTERRUPTIONS = """
+select
+    job_id,
+    lost_gpu_seconds / 3600 as lost_gpu_hours,
+    failure_domain || '/' || failure_category as cause,
+    attribution,
+    message,
+    team,
+    attempt,
+    outcome,
+    gpus,
+    ended_at{evidence}
+from attempts
+where
+    is_interruption
+    and is_counted
+    and ended_day between $3 and $4
+    and ($1 = 'fleet' or team = $1)
+    and ($2 = 'all' or workload = $2)
+    and ($5 = 'all' or attribution = $5)
+    and ($6 = 'any' or failure_domain || '/' || failure_category = $6)
+order by lost_gpu_seconds desc nulls last, job_id asc, attempt asc
+limit 200
+"""
+
+UNMATCHED = """
+select template, count, example, first_seen_at, last_seen_at
+from unmatched_messages
+order by count desc, template
+limit 200
+"""
+
+chosen = filters.show()
+colours = parts.colours()
+opened = filters.opened(chosen)
+
+# -- what is counted -----------------------------------------------------------------------------
+
+asked = {name: st.query_params.get(name) for name in ("attribution", "cause")}
+counted = (
+    st.segmented_control(
+        "Interruptions counted",
+        COUNTED,
+        default=COUNTED[0],
+        required=True,
+        key="attribution",
+        bind="query-params",
+        help="infra: whose cause is attributed to infrastructure, as the source of these measures "
+        "counts. all: preemptions, errors of users and unknown causes too.",
+    )
+    or COUNTED[0]
+)
+filters.say_if_refused("attribution", asked["attribution"], COUNTED, counted)
+of_kind = (*chosen.now, counted)
+kind = "infra interruptions" if counted == "infra" else "all interruptions"
+about = f"{opened.about} \u00b7 {kind}"
+stops.row(chosen, counted, opened.now)
+
+# -- by day --------------------------------------------------------------------------------------
+
+with parts.card("Interruptions by day", "On which days were jobs stopped, and by what?"):
+    team, workload, first, _ = chosen.now
+    days = data.frame(BY_DAY, team, workload, first, chosen.newest_day, counted)
+    spine = data.frame(
+        "select day, is_complete from days where day between $1 and $2 order by day",
+        first,
+        chosen.newest_day,
+    )
+    earlier = data.frame(stops.ENDS, *chosen.previous, counted).drop_nulls("day")
+    earlier = earlier.select(pl.col("day") + timedelta(days=chosen.days), "counted")
+    if days.is_empty():
+        st.caption(f"There were no {kind} in these days.")
+    else:
+        stops.legend(shades(days, colours), colours)
+        parts.chart(
+            stopped_by_day(
+                days,
+                spine,
+                earlier if chosen.is_compared else earlier.clear(),
+                colours,
+                parts.STANDARD,
+            ),
+            alt=f"Interruptions by day and domain. {about}",
+            stem=chosen.stem("failures", "by-day"),
+            table=days.join(
+                earlier.rename({"counted": "previous_interruptions_of_the_day"}),
+                on="day",
+                how="left",
+            ),
+            about=about,
+            measures=("interruptions", "infra_interruptions"),
+            sql=BY_DAY,
+        )
+# -- what it costs -------------------------------------------------------------------------------
+
+left, right = st.columns([3, 2], gap="small")
+with left, parts.card("Cost, not count", "Which domain of causes took the most GPU-hours?"):
+    causes = data.frame(CAUSES, *of_kind)
+    earlier = data.frame(CAUSES, *chosen.previous, counted)
+    if causes.is_empty():
+        st.caption(f"There were no {kind} in these days.")
+    else:
+        keys = ["failure_domain", "failure_category", "attribution"]
+        table = causes.select(*keys, "lost_gpu_seconds", "interruptions").join(
+            earlier.select(
+                *keys,
+                previous_lost_gpu_seconds="lost_gpu_seconds",
+                previous_interruptions="interruptions",
+            )
+            if chosen.is_compared
+            else earlier.clear().select(*keys),
+            on=keys,
+            how="left",
+        )
+        parts.chart(
+            cost(causes, colours),
+            on_pick=partial(filters.choose, "cause"),
+            alt=f"GPU-hours that interruptions took, by domain. {about}",
+            stem=chosen.stem("failures", "cost"),
+            table=table,
+            about=about,
+            measures=("interruption_loss_gpu_seconds",),
+            sql=CAUSES,
+        )
+        whole = data.row(stops.ENDS, *of_kind)["counted_lost_gpu_seconds"]
+        in_all = money.beside(f"{words.hours(whole)} GPU-hours in all", whole)
+        st.caption(
+            f"{in_all}: training that was discarded and the start-up of the recovery. "
+            "A bar is cut into its causes, a dot is a count. Click a piece for its evidence below."
+        )
+        with st.expander(f"Every cause: {words.count(table.height)}"):
+            stops.causes_table(table, about)
+
+with right, parts.card("Preemptions and load", "Is the fleet busier, or did the scheduler change?"):
+    days_before = timedelta(days=LOAD_DAYS - 1)
+    load_from = max(chosen.last_day - days_before, chosen.data_starts)
+    load = data.frame(LOAD, chosen.team, chosen.workload, load_from, chosen.last_day)
+    if load.height < 3:
+        st.caption("Too few days with ends. Choose another team or workload.")
+    else:
+        parts.chart(
+            preemption_by_load(load, colours, parts.STANDARD),
+            alt=f"Preemption ratio against jobs running, {words.many(load.height, 'day')}. "
+            f"{stops.load_sentence(load)}",
+            stem=chosen.stem("failures", "load"),
+            table=load,
+            about=f"{about} \u00b7 {words.days(load_from, chosen.last_day)}",
+            measures=("preemption_ratio", "jobs_running"),
+            sql=LOAD,
+        )
+        st.caption(
+            f"{stops.load_sentence(load)} A dot a day, {words.days(load_from, chosen.last_day)}; "
+            "the last seven are ringed."
+        )
+
+# -- whose it is ---------------------------------------------------------------------------------
+
+with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that the domain took."):
+    cells = data.frame(BY_TEAM, workload, chosen.first_day, chosen.last_day, counted)
+    before = data.frame(BY_TEAM, workload, *chosen.previous[2:], counted)
+    if not chosen.is_compared:
+        before = before.clear()
+    if cells.is_empty():
+        st.caption(f"There were no {kind} in these days.")
+    else:
+        teams = cells["team"].unique(maintain_order=True).to_list()
+        shown = teams[:MOST_TEAMS]
+        if chosen.team in teams and chosen.team not in shown:
+            shown = [*shown[:-1], chosen.team]
+        domains = cells.sort(-pl.col("domain_lost_gpu_seconds"), "failure_domain")
+        parts.chart(
+            heat(
+                stops.cells(cells.filter(pl.col("team").is_in(shown))),
+                domains["failure_domain"].unique(maintain_order=True).to_list(),
+                shown,
+                colours,
+                show=lambda value: words.ratio(value) if value >= 0.0005 else "< 0.1 %",
+                marked=chosen.team,
+            ),
+            alt=f"Share of each team's GPU-hours that each domain of causes took. {about}",
+            stem=chosen.stem("failures", "by-team"),
+            table=cells.join(
+                before.select("team", "failure_domain", previous_lost_gpu_ratio="lost_gpu_ratio"),
+                on=["team", "failure_domain"],
+                how="left",
+                maintain_order="left",
+            ),
+            about=about,
+            measures=("interruption_loss_gpu_seconds",),
+            sql=BY_TEAM,
+            least_width=760,
+        )
+        if len(teams) > len(shown):
+            st.caption(
+                f"The {len(shown)} teams that lost most to interruptions; "
+                f"{len(teams) - len(shown)} more are in the CSV."
+            )
+
+# -- the evidence --------------------------------------------------------------------------------
+
+with parts.card("Evidence", "Which interruptions were these, and what did they say?"):
+    offered = ["any", *data.frame(CAUSE_NAMES, *of_kind)["cause"]]
+    cause = st.selectbox(
+        "Cause",
+        offered,
+        key="cause",
+        bind="query-params",
+        filter_mode="contains",
+        help="The causes of these days, the dearest first",
+    )
+    filters.say_if_refused("cause", asked["cause"], offered, cause)
+    found = data.frame(
+        INTERRUPTIONS.format(evidence=evidence.select_list()), *of_kind, cause or "any"
+    )
+    if found.is_empty():
+        st.caption("No interruption is like this. Choose any cause, or count all interruptions.")
+    else:
+        if found.height == MOST_ROWS:
+            st.caption(f"The {MOST_ROWS} that cost most. Select a row to see the job.")
+        else:
+            st.caption("Select a row to see the job.")
+        picked = stops.interruptions_table(found, about)
+        parts.footer(
+            stem=chosen.stem("failures", "evidence"),
+            table=found,
+            about=f"{about} \u00b7 cause {cause}",
+            measures=("interruption_loss_gpu_seconds",),
+            sql=INTERRUPTIONS.format(evidence=evidence.select_list()),
+        )
+        if picked is not None:
+            st.switch_page(
+                "views/job.py",
+                query_params={
+                    "job": found["job_id"][picked],
+                    "attempt": str(found["attempt"][picked]),
+                },
+            )
+
+with parts.card("Messages that no rule knows", "Which pattern is worth adding?", parts.SPARKLINE):
+    unmatched = data.frame(UNMATCHED)
+    if unmatched.is_empty():
+        st.caption(
+            "None. Interruptions without any message, or without a known cause, are the "
+            "uncategorised share above."
+        )
+    else:
+        st.dataframe(
+            unmatched,
+            hide_index=True,
+            alt=f"Messages that no rule knows, {words.many(unmatched.height, 'template')}",
+            column_config={
+                "template": st.column_config.TextColumn("template", width="large"),
+                "count": st.column_config.NumberColumn("times", format="localized"),
+                "first_seen_at": st.column_config.DatetimeColumn("first", format="D MMM HH:mm"),
+                "last_seen_at": st.column_config.DatetimeColumn("last", format="D MMM HH:mm"),
+            },
+        )
+        parts.footer(
+            stem=chosen.stem("failures", "unmatched"),
+            table=unmatched,
+            about="Messages that no rule knows, all days",
+            sql=UNMATCHED,
+        )

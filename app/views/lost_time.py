@@ -1,0 +1,225 @@
+"""Lost time: where did the GPU-hours go, and whose are they?"""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from app import alts, data, filters, losses, parts, selects, words
+from app.charts.pairs import pairs
+from app.charts.stack import one_area, stack
+from app.charts.team_areas import team_areas
+
+MOST_TEAMS, MOST_JOBS = 12, 20
+
+# $5: weight
+BY_DAY = """
+select
+    areas.day,
+    areas.area,
+    areas.is_recovery,
+    if($5 = 'gpu', areas.gpu_seconds, areas.seconds) as amount,
+    amount / nullif(
+        if($5 = 'gpu', losses.instrumented_gpu_seconds, losses.instrumented_seconds), 0
+    ) as share_ratio
+from area_by_team_day as areas
+inner join losses_by_team_day as losses
+    on
+        areas.team = losses.team
+        and areas.workload = losses.workload
+        and areas.day = losses.day
+where
+    areas.team = $1
+    and areas.workload = $2
+    and areas.day between $3 and $4
+    and areas.area <> 'uninstrumented'
+order by areas.day, areas.area, areas.is_recovery
+"""
+
+# $3: area, $6: weight
+ONE_AREA = """
+select
+    days.day,
+    days.is_complete,
+    if($6 = 'gpu', shares.gpu_seconds, shares.seconds) as amount,
+    if($6 = 'gpu', shares.share_gpu_ratio, shares.share_ratio) as share_ratio
+from days
+left join shares_by_day($1, $2, $3, $4, $5) as shares on days.day = shares.day
+where days.day between $4 and $5
+order by days.day
+"""
+
+# $1: workload, $2 and $3: first and last day, $4: weight
+BY_TEAM = """
+select
+    team,
+    area,
+    if($4 = 'gpu', gpu_seconds, seconds) as amount,
+    if($4 = 'gpu', share_gpu_ratio, share_ratio) as share_ratio,
+    team_lost_gpu_seconds
+from window_team_areas($1, $2, $3)
+order by team <> 'fleet', team_lost_gpu_seconds desc nulls last, team, area
+"""
+
+# $5: area, or all
+JOBS = """
+select
+    job_id,
+    lost_gpu_seconds / 3600 as lost_gpu_hours,
+    largest_area,
+    largest_gpu_seconds / 3600 as largest_gpu_hours,
+    team,
+    gpus,
+    attempts,
+    ett_ratio * 100 as ett_percent
+from window_job_losses($1, $2, $3, $4, $5)
+order by lost_gpu_seconds desc, job_id
+limit 20
+"""
+
+chosen = filters.show()
+area = filters.area()
+window = filters.opened(chosen)
+about = window.about if area == filters.ALL else f"{window.about} \u00b7 {area}"
+colours = parts.colours()
+target: float | None = data.row(selects.TARGET, chosen.team).get("ett_ratio")
+first, last, newest = chosen.first_day, chosen.last_day, chosen.newest_day
+
+losses.row(chosen, window)
+if not window.now["instrumented_ratio"]:
+    st.caption("All of this time is uninstrumented: its sources cannot say what it was spent on.")
+    st.stop()
+if area != filters.ALL:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Looking at **{words.area(area)}**: {words.areas()[area].meaning}")
+        st.button(
+            "Show all areas",
+            icon=":material/arrow_back:",
+            on_click=filters.choose,
+            args=("area", filters.ALL),
+        )
+
+# -- by day --------------------------------------------------------------------------------------
+
+if area == filters.ALL:
+    with parts.card(
+        f"Share of {chosen.hours} by area and day",
+        "What took its part of each day, beside ETT?",
+        parts.EVIDENCE,
+    ):
+        spine = data.frame(selects.DAYS, first, newest)
+        by_day = data.frame(BY_DAY, chosen.team, chosen.workload, first, newest, chosen.weight)
+        then = data.frame(BY_DAY, *chosen.previous, chosen.weight)
+        effective = alts.by_day(losses.effective(by_day), "share_ratio", words.ratio)
+        parts.chart(
+            stack(by_day, spine, target, colours, parts.EVIDENCE),
+            alt=f"Share that was effective: {effective}. {about}",
+            stem=chosen.stem("lost-time", "by-day"),
+            table=filters.beside(by_day, then, chosen, "area", "is_recovery", value="share_ratio"),
+            about=about,
+            measures=("share_gpu_ratio", "ett_gpu_ratio"),
+            sql=BY_DAY,
+        )
+        parts.legend(by_day["area"].unique().to_list())
+        st.caption(
+            "Slanted lines: start-up after an interruption. The axis does not begin at zero. "
+            "A day that is not complete is pale."
+        )
+else:
+    with parts.card(f"{words.area(area)} by day", "Which days had more of it, and than before?"):
+        scope = chosen.team, chosen.workload, area
+        by_day = data.frame(ONE_AREA, *scope, first, newest, chosen.weight)
+        then = data.frame(ONE_AREA, *scope, *chosen.previous[2:], chosen.weight)
+        with_then = filters.beside(by_day, then, chosen, value="share_ratio")
+        parts.chart(
+            one_area(with_then, area, colours, parts.STANDARD),
+            alt=f"Share lost to {area}: {alts.by_day(by_day, 'share_ratio', words.ratio)}. {about}",
+            stem=chosen.stem("lost-time", f"{area}-by-day"),
+            table=with_then,
+            about=about,
+            measures=("share_gpu_ratio",),
+            sql=ONE_AREA,
+        )
+
+# -- whose ---------------------------------------------------------------------------------------
+
+with parts.card(
+    "Teams by area",
+    f"Which share of its {chosen.hours} did each team lose to what? Click a cell to look at it.",
+):
+    cells = data.frame(BY_TEAM, chosen.workload, first, last, chosen.weight)
+    then = data.frame(BY_TEAM, chosen.workload, *chosen.previous[2:], chosen.weight)
+    table = cells.drop("team_lost_gpu_seconds")
+    if chosen.is_compared:
+        before = then.select("team", "area", previous_share_ratio="share_ratio")
+        table = table.join(before, on=["team", "area"], how="left", maintain_order="left")
+    teams = cells["team"].unique(maintain_order=True).to_list()
+    shown = [name for name in teams if name in (filters.FLEET, chosen.team)]
+    if chosen.team == filters.FLEET:
+        every = len(teams) > MOST_TEAMS + 1 and st.toggle(f"Show all {len(teams) - 1} teams")
+        shown = teams if every else teams[: MOST_TEAMS + 1]
+
+    def look_at(cell: list[str]) -> None:
+        """Choose the team and the area of a cell."""
+        filters.choose("team", cell[0])
+        filters.choose("area", cell[1])
+
+    drawn = cells.filter(pl.col("team").is_in(shown))
+    hovers = [
+        f"{words.figure(row['team'])}, {words.area(row['area'])}<br>"
+        f"{words.ratio(row['share_ratio'], 2)}, {words.hours(row['amount'])} {chosen.hours}"
+        for row in drawn.iter_rows(named=True)
+    ]
+    parts.chart(
+        team_areas(
+            drawn.with_columns(hover=pl.Series(hovers, dtype=pl.String)),
+            shown,
+            [name for name in filters.LOST_AREAS if name in set(drawn["area"])],
+            colours,
+            area,
+        ),
+        alt=f"Largest shares lost: {alts.listed(losses.largest(drawn))}. {about}",
+        stem=chosen.stem("lost-time", "teams-by-area"),
+        table=table,
+        about=about,
+        measures=("share_gpu_ratio",),
+        sql=BY_TEAM,
+        on_pick=look_at,
+        least_width=760,
+    )
+    st.caption("Percent. Sorted by GPU-hours lost, the fleet first.")
+
+# -- tries, and jobs -----------------------------------------------------------------------------
+
+left, right = st.columns([1, 2], gap="small")
+with left, parts.card("First tries and retries", "What does starting cost, and starting again?"):
+    areas = data.frame(selects.AREAS, *chosen.now, chosen.weight)
+    earlier = data.frame(selects.AREAS, *chosen.previous, chosen.weight)
+    tries = losses.tries(areas)
+    if tries.is_empty():
+        st.caption("No start-up was reported in these days.")
+    else:
+        parts.chart(
+            pairs(tries, colours),
+            alt=f"{chosen.hours} first and again: {alts.listed(losses.tries_told(tries))}. {about}",
+            stem=chosen.stem("lost-time", "tries"),
+            table=losses.tries_beside(tries, earlier if chosen.is_compared else earlier.clear()),
+            about=about,
+            measures=("start_up_gpu_ratio", "recovery_gpu_ratio"),
+            sql=selects.AREAS,
+        )
+        st.caption("Slanted lines: start-up after an interruption, before its first batch.")
+with (
+    right,
+    parts.card(
+        "Jobs that lost most"
+        if area == filters.ALL
+        else f"Jobs that lost most to {words.area(area)}",
+        "Which jobs should someone look at first? Select a row to see the job.",
+    ),
+):
+    jobs = data.frame(JOBS, *chosen.now, area)
+    if jobs.is_empty():
+        st.caption("No job lost time to this in these days. Choose more days, or all areas.")
+    else:
+        losses.jobs(jobs, area, chosen, about, JOBS)

@@ -1,0 +1,310 @@
+"""Start & recover: how long until the first batch, and the next one after a failure?"""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from app import alts, data, filters, parts, regressed, selects, waits, words
+from app.charts.days import spread
+from app.charts.dumbbells import dumbbells
+from app.charts.lines import Line, lines_by_day
+from app.charts.made_of import made_of, tallest
+from app.charts.publishing import publishing
+from app.charts.waits import wait_curves, waits_by_day, waits_of_size
+
+MOST_TEAMS = 12
+WAITS = {
+    # the name of a wait in the views: its columns, its name, its question
+    "start": ("tts", "Time to start", "How long from the GPUs to the first batch, day by day?"),
+    "recovery": (
+        "ttr",
+        "Time to recover",
+        "How long from an interruption to the next first batch, day by day?",
+    ),
+}
+
+chosen = filters.show()
+window = filters.opened(chosen)
+about = window.about
+colours = parts.colours()
+team, workload, first, last = chosen.now
+before = chosen.previous
+newest = chosen.newest_day
+
+waits.row(chosen, window)
+if not window.now["instrumented_ratio"]:
+    st.caption("All of this time is uninstrumented: its sources cannot say when training began.")
+    st.stop()
+
+# -- by day --------------------------------------------------------------------------------------
+
+for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.values(), strict=True):
+    with column, parts.card(f"{name} by day", question):
+        days = data.frame(waits.BY_DAY, team, workload, first, newest)
+        earlier = data.frame(waits.BY_DAY, *before)
+        limits = spread(
+            [days], "tts_p50_seconds", "tts_p90_seconds", "ttr_p50_seconds", "ttr_p90_seconds"
+        )
+        shown = filters.beside(
+            days.select(
+                "day",
+                "is_complete",
+                p50_seconds=f"{short}_p50_seconds",
+                p90_seconds=f"{short}_p90_seconds",
+            ),
+            earlier.select("day", p50_seconds=f"{short}_p50_seconds"),
+            chosen,
+            value="p50_seconds",
+        )
+        parts.chart(
+            waits_by_day(
+                shown,
+                regressed.marks(team, first, newest, short),
+                limits,
+                colours,
+                parts.STANDARD,
+            ),
+            alt=f"{name}, p50: {alts.by_day(shown, 'p50_seconds', words.duration)}. {about}",
+            stem=chosen.stem("start-recover", f"{short}-by-day"),
+            table=shown,
+            about=about,
+            measures=(f"{short}_p50_seconds", f"{short}_p90_seconds"),
+            sql=waits.BY_DAY,
+        )
+st.caption(
+    "The line is the p50, the band reaches to the p90, the thin grey line is the p50 of the "
+    "period before. Both panels have the same axis."
+)
+
+# -- what it is made of --------------------------------------------------------------------------
+
+for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.items(), strict=True):
+    with (
+        column,
+        parts.card(f"What {name.lower()} is made of", "Which part of starting takes its time?"),
+    ):
+        areas = data.frame(waits.AREAS, team, workload, first, newest)
+        mine = areas.filter(pl.col("wait") == wait).drop("wait")
+        if mine.is_empty():
+            st.caption("Nobody waited here in these days. Choose more days, or another team.")
+        else:
+            then = data.frame(waits.AREAS, *before).filter(pl.col("wait") == wait)
+            parts.chart(
+                made_of(
+                    mine,
+                    data.frame(selects.DAYS, first, newest),
+                    max(tallest(areas.filter(pl.col("wait") == each)) for each in WAITS),
+                    colours,
+                    parts.STANDARD,
+                    is_recovery=wait == "recovery",
+                ),
+                alt=f"{name} on the last day: {alts.listed(waits.last_day(mine))}. {about}",
+                stem=chosen.stem("start-recover", f"{short}-made-of"),
+                table=filters.beside(mine, then, chosen, "area", value="p50_seconds"),
+                about=about,
+                measures=(f"{short}_p50_seconds",),
+                sql=waits.AREAS,
+            )
+            parts.legend(mine.filter(pl.col("p50_seconds") > 0)["area"].unique().to_list())
+st.caption(
+    "Medians of each area: they do not add up to the median of the whole. Slanted lines: after an "
+    "interruption; the queue, and attempts that died on the way, are not drawn."
+)
+
+left, right = st.columns(2, gap="small")
+with left, parts.card("Stages of trainer_init", "Which stage takes longer than before?"):
+    stages = data.frame(waits.STAGES, *chosen.now)
+    if stages.is_empty():
+        st.caption("No source reports stages of trainer_init here.")
+    else:
+        then = data.frame(waits.STAGES, *before)
+        then = then if chosen.is_compared else then.clear()
+        stages = stages.join(
+            then.select("stage", previous_mean_seconds="mean_seconds"),
+            on="stage",
+            how="left",
+            maintain_order="left",
+        )
+        parts.chart(
+            dumbbells(stages, colours),
+            alt=f"Stages of trainer_init: {alts.listed(waits.stages_told(stages))}. {about}",
+            stem=chosen.stem("start-recover", "stages"),
+            table=stages,
+            about=about,
+            measures=("mean_seconds",),
+            sql=waits.STAGES,
+        )
+        st.caption("A dot is now, a ring before. Stages may overlap, so they are not stacked.")
+
+# -- how waits are spread ------------------------------------------------------------------------
+
+with right, parts.card("How waits are spread", "Did every wait change, or only the longest?"):
+    curves = data.frame(waits.CURVES, *chosen.now)
+    then = data.frame(waits.CURVES, *before)
+    then = then if chosen.is_compared else then.clear()
+    kind = st.segmented_control(
+        "Wait", list(WAITS), default="start", required=True, key="wait", bind="query-params"
+    )
+    short, name, _ = WAITS[kind or "start"]
+    mine, earlier = (frame.filter(pl.col("wait") == kind) for frame in (curves, then))
+    if mine.is_empty():
+        st.caption("Nobody waited here in these days. Choose more days, or another team.")
+    else:
+        ticked = {part: window.now[f"{short}_{part}_seconds"] for part in ("p50", "p90")}
+        parts.chart(
+            wait_curves(
+                mine,
+                earlier,
+                ticked,
+                colours,
+                parts.STANDARD,
+            ),
+            alt=f"{name}: {alts.listed(waits.told(ticked))}. {about}",
+            stem=chosen.stem("start-recover", f"{short}-spread"),
+            table=mine.join(
+                earlier.select("up_to_seconds", previous_share_ratio="share_ratio"),
+                on="up_to_seconds",
+                how="full",
+                coalesce=True,
+            ).sort("up_to_seconds"),
+            about=about,
+            measures=(f"{short}_p50_seconds", f"{short}_p90_seconds"),
+            sql=waits.CURVES,
+        )
+        st.caption(f"{name}; the grey line is the period before.")
+
+# -- by size -------------------------------------------------------------------------------------
+
+with parts.card(
+    "Time to start by size", "Is it slower, or were the jobs larger? Small figures, one for a size."
+):
+    sizes = data.frame(waits.SIZES, team, workload, first, newest)
+    then = data.frame(waits.SIZES, *before)
+    by_day = filters.beside(
+        sizes.drop_nulls("day"),
+        then.drop_nulls("day"),
+        chosen,
+        "gpus_bucket",
+        value="tts_p50_seconds",
+    )
+    whole, whole_then = (
+        {
+            row["gpus_bucket"]: row
+            for row in frame.filter(pl.col("day").is_null()).iter_rows(named=True)
+        }
+        for frame in (sizes, then if chosen.is_compared else then.clear())
+    )
+    spine = data.frame(selects.DAYS, first, newest)
+    limits = spread([by_day], "tts_p50_seconds")
+    with st.grid(4, min_column_width=220, gap="small"):
+        for bucket in waits.BUCKETS:
+            mine = by_day.filter(pl.col("gpus_bucket") == bucket)
+            with st.container(gap=None):
+                st.markdown(f"**{bucket} GPUs**")
+                st.caption(waits.of_size(whole.get(bucket), whole_then.get(bucket)))
+                st.plotly_chart(
+                    waits_of_size(mine, "tts_p50_seconds", spine, limits, colours, 150),
+                    theme=None,
+                    key=f"figure size {bucket}",
+                    config={"displayModeBar": False},
+                    alt=f"Time to start, {bucket} GPUs: "
+                    f"{alts.by_day(mine, 'tts_p50_seconds', words.duration)}. {about}",
+                )
+    parts.footer(
+        stem=chosen.stem("start-recover", "by-size"),
+        table=by_day,
+        about=about,
+        measures=("tts_p50_seconds",),
+        sql=waits.SIZES,
+    )
+
+# -- compilation, shutdown -----------------------------------------------------------------------
+
+with parts.card("PT2 compile", "Does the cache help, and is there more to compile?"):
+    compiles = data.frame(waits.COMPILES, team, workload, first, newest).drop_nulls("day")
+    if compiles.is_empty():
+        st.caption("No source reports what the compile cache said here.")
+    else:
+        spine = data.frame(selects.DAYS, first, newest)
+        by_day = spine.join(compiles, on="day", how="left", maintain_order="left")
+        then = data.frame(waits.COMPILES, *before).drop_nulls("day")
+        for value in ("hit_ratio", "hit_p50_seconds", "recompiles_per_attempt"):
+            by_day = filters.beside(by_day, then, chosen, value=value)
+        panels = (
+            ("Cache hits", (Line("hit_ratio", "hits"),), words.ratio, {"tickformat": ".0%"}),
+            (
+                "Seconds, p50",
+                (Line("hit_p50_seconds", "hit"), Line("miss_p50_seconds", "miss", "dash")),
+                words.duration,
+                {"rangemode": "tozero", "ticksuffix": " s"},
+            ),
+            (
+                "Recompiles an attempt",
+                (Line("recompiles_per_attempt", "recompiles"),),
+                lambda value: words.UNKNOWN if value is None else f"{value:.2f}",
+                {"rangemode": "tozero"},
+            ),
+        )
+        with st.grid(3, min_column_width=240, gap="small"):
+            for title, lines, show, axis in panels:
+                with st.container(gap=None):
+                    st.caption(title)
+                    st.plotly_chart(
+                        lines_by_day(by_day, lines, show, axis, colours, 180),
+                        theme=None,
+                        key=f"figure compile {title}",
+                        config={"displayModeBar": False},
+                        alt=f"{title}: {alts.by_day(by_day, lines[0].column, show)}. {about}",
+                    )
+        parts.footer(
+            stem=chosen.stem("start-recover", "compile"),
+            table=by_day,
+            about=about,
+            measures=("compile_cache_hit_ratio", "recompiles_per_attempt"),
+            sql=waits.COMPILES,
+        )
+
+left, right = st.columns([1, 2], gap="small")
+with left, parts.card("Shutdown that publishes", "How much of shutdown is publishing the model?"):
+    teams = data.frame(waits.PUBLISHING, workload, first, last)
+    wanted = (filters.FLEET,) if team == filters.FLEET else (filters.FLEET, team)
+    shown = (
+        teams.head(MOST_TEAMS + 1)
+        if team == filters.FLEET
+        else teams.filter(pl.col("team").is_in(wanted))
+    )
+    if shown["publishing_ratio"].drop_nulls().is_empty():
+        st.caption("No source reports the stage model_publish here.")
+    else:
+        then = data.frame(waits.PUBLISHING, workload, *before[2:])
+        then = then if chosen.is_compared else then.clear()
+        texts = [
+            f"{words.ratio(share, 0)} of {words.hours(whole)}"
+            for share, whole in shown.select("publishing_ratio", "shutdown_gpu_seconds").rows()
+        ]
+        parts.chart(
+            publishing(shown.with_columns(text=pl.Series(texts, dtype=pl.String)), colours),
+            alt="Share of shutdown that publishes the model: "
+            f"{alts.listed(zip(shown['team'], texts, strict=True))}. {about}",
+            stem=chosen.stem("start-recover", "publishing"),
+            table=teams.join(
+                then.select("team", previous_publishing_ratio="publishing_ratio"),
+                on="team",
+                how="left",
+                maintain_order="left",
+            ),
+            about=about,
+            measures=("publishing_ratio",),
+            sql=waits.PUBLISHING,
+        )
+        st.caption("Of the GPU-hours in shutdown.")
+with (
+    right,
+    parts.card("Slowest attempts", "Which waits should someone look at? Select a row for its job."),
+):
+    slowest = data.frame(waits.SLOWEST, *chosen.now)
+    if slowest.is_empty():
+        st.caption("Nobody waited here in these days. Choose more days, or another team.")
+    else:
+        waits.slowest(slowest, chosen, about)

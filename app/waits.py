@@ -1,0 +1,243 @@
+"""The pieces of Start & recover: its six numbers, and the selects behind its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+import streamlit as st
+
+from app import data, filters, kpis, losses, money, parts, tiles, words
+
+# Those of a window have the parameters team, workload, first day, last day, then what they add.
+BY_DAY: Final = """
+select
+    days.day,
+    days.is_complete,
+    tts_p50_seconds,
+    tts_p90_seconds,
+    ttr_p50_seconds,
+    ttr_p90_seconds,
+    compile_cache_hit_ratio
+from days
+left join team_day on days.day = team_day.day and team_day.team = $1 and team_day.workload = $2
+where days.day between $3 and $4
+order by days.day
+"""
+
+AREAS: Final = "from window_start_areas($1, $2, $3, $4) order by wait, day, area"
+
+STAGES: Final = """
+select stage, attempts, mean_seconds
+from window_stages($1, $2, $3, $4)
+where phase = 'trainer_init'
+order by mean_seconds desc, stage
+"""
+
+CURVES: Final = """
+select wait, up_to_seconds, attempts, share_ratio
+from window_wait_shares($1, $2, $3, $4)
+order by wait, step
+"""
+
+SIZES: Final = """
+select gpus_bucket, day, tts_count, tts_p50_seconds, ttr_count, ttr_p50_seconds
+from window_waits_by_size($1, $2, $3, $4)
+order by gpus_bucket, day nulls first
+"""
+
+COMPILES: Final = "from window_compiles($1, $2, $3, $4) order by day nulls first"
+
+# $1: workload, $2 and $3: first and last day
+PUBLISHING: Final = """
+from window_publishing($1, $2, $3)
+order by team <> 'fleet', publishing_gpu_seconds desc, team
+"""
+
+# The slowest of both kinds; a recovery counts from the interruption, attempts between included.
+SLOWEST: Final = """
+select
+    job_id,
+    greatest(tts_seconds, ttr_seconds) / 60 as wait_minutes,
+    if(ttr_seconds is null, 'start', 'recovery') as wait,
+    attempt,
+    team,
+    gpus,
+    queue_seconds,
+    trainer_init_seconds,
+    pt2_compile_seconds,
+    cache,
+    first_batch_at
+from attempts
+where
+    is_counted
+    and (tts_seconds is not null or ttr_seconds is not null)
+    and ($1 = 'fleet' or team = $1)
+    and ($2 = 'all' or workload = $2)
+    and first_batch_day between $3 and $4
+order by wait_minutes desc, job_id, attempt
+limit 20
+"""
+
+_STARTS: Final = "from window_starts($1, $2, $3, $4) order by day nulls first"
+BUCKETS: Final = ("1-8", "9-64", "65-512", "513+")
+
+
+def row(chosen: filters.Scope, window: filters.Opened) -> None:
+    """Draw the six numbers."""
+    days = data.frame(BY_DAY, *chosen.month)
+    silent = kpis.not_reported(window.now)
+    with st.grid(6, min_column_width=128, gap="small"):
+        for short, name in (("tts", "Start"), ("ttr", "Recover")):
+            for part in ("p50", "p90"):
+                key = f"{short}_{part}_seconds"
+                count = window.now[f"{short}_count"] or 0
+                nothing = "no start" if short == "tts" else "no recovery"
+                tiles.kpi(
+                    words.glossary()[key],
+                    window.now[key],
+                    window.before.get(key),
+                    label=f"{name} {part}",
+                    show=words.duration,
+                    difference=words.more_time,
+                    rests_on=count or None,
+                    note=f"of {words.count(count)}"
+                    if count
+                    else silent or f"{nothing} in these days",
+                    series=days[key].to_list(),
+                )
+        _held(chosen, window, silent)
+        _never(chosen, silent)
+
+
+def last_day(areas: pl.DataFrame) -> list[tuple[str, str]]:
+    """Areas with their seconds on the last of the days."""
+    last = areas.filter(pl.col("day") == areas["day"].max())
+    return [
+        (words.area(area), words.duration(seconds))
+        for area, seconds in last.select("area", "p50_seconds").rows()
+    ]
+
+
+def told(ticked: Mapping[str, float | None]) -> list[tuple[str, str]]:
+    """Percentiles with their duration in words."""
+    return [(part, words.duration(seconds)) for part, seconds in ticked.items()]
+
+
+def stages_told(stages: pl.DataFrame) -> list[tuple[str, str]]:
+    """Stages with their seconds now."""
+    return [
+        (stage, words.duration(seconds))
+        for stage, seconds in stages.select("stage", "mean_seconds").rows()
+    ]
+
+
+def of_size(now: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> str:
+    """`4 min 18 s, -50 s · 258 starts` of one size; rows of SIZES over all days."""
+    if now is None or now["tts_p50_seconds"] is None:
+        return "no start"
+    value, then = now["tts_p50_seconds"], (before or {}).get("tts_p50_seconds")
+    change = "" if then is None else f", {words.more_time(value - then)}"
+    return f"{words.duration(value)}{change} \u00b7 {words.many(now['tts_count'], 'start')}"
+
+
+def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
+    """The table of the slowest attempts with its footer; a selected row opens the job."""
+    seconds = {
+        name: st.column_config.NumberColumn(label, format="%.0f s")
+        for name, label in (
+            ("queue_seconds", "queue"),
+            ("trainer_init_seconds", "trainer_init"),
+            ("pt2_compile_seconds", "pt2_compile"),
+        )
+    }
+    picked = st.dataframe(
+        table,
+        key="slowest table",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=min(480, 38 + 35 * table.height),
+        hide_index=True,
+        placeholder=words.UNKNOWN,
+        alt=f"Slowest attempts. {about}",
+        column_config={
+            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+            "wait_minutes": st.column_config.ProgressColumn(
+                "minutes",
+                format="%.0f",
+                min_value=0,
+                max_value=float(table["wait_minutes"].to_numpy().max()) or 1.0,
+            ),
+            "gpus": st.column_config.NumberColumn("GPUs"),
+            "first_batch_at": st.column_config.DatetimeColumn("first batch", format="D MMM HH:mm"),
+            **seconds,
+        },
+    )
+    rows = picked["selection"]["rows"]
+    if rows:
+        one = table.row(rows[0], named=True)
+        st.switch_page(
+            "views/job.py", query_params={"job": one["job_id"], "attempt": str(one["attempt"])}
+        )
+    parts.footer(
+        stem=chosen.stem("start-recover", "slowest"),
+        table=table,
+        about=about,
+        measures=("tts_seconds", "ttr_seconds"),
+        sql=SLOWEST,
+    )
+
+
+def _held(chosen: filters.Scope, window: filters.Opened, silent: str) -> None:
+    """What start-up held, first tries and recoveries together."""
+    now = data.row(losses.LOSSES, *chosen.now, chosen.weight)
+    before = data.row(losses.LOSSES, *chosen.previous, chosen.weight) if window.before else {}
+    days = data.frame(losses.LOSSES_BY_DAY, *chosen.month, chosen.weight)
+    amounts = [_starting(each) for each in days.iter_rows(named=True)]
+    amount = _starting(now)
+    share = f", {words.ratio(now['recovery'])} of all again" if now["recovery"] else ""
+    paid = money.cost(amount) if chosen.weight == "gpu" else ""
+    tiles.kpi(
+        words.glossary()["start_up_gpu_seconds"],
+        None if silent else amount,
+        _starting(before) if before else None,
+        label="In start-up",
+        show=words.hours,
+        difference=words.more_hours,
+        rests_on=window.now["attempts"],
+        note=silent or " \u00b7 ".join(part for part in (chosen.hours + share, paid) if part),
+        series=amounts,
+    )
+
+
+def _starting(row: Mapping[str, Any]) -> float | None:
+    parts = row["start_up"], row["recovery"], row["instrumented"]
+    return None if None in parts else (parts[0] + parts[1]) * parts[2]
+
+
+def _never(chosen: filters.Scope, silent: str) -> None:
+    now = data.row(_STARTS, *chosen.now)
+    before = data.row(_STARTS, *chosen.previous) if chosen.is_compared else {}
+    days = {row["day"]: row["never_trained"] for row in _rows(chosen)}
+    ended = now["attempts_ended"]
+    tiles.kpi(
+        words.glossary()["never_trained"],
+        None if silent else now["never_trained"],
+        before.get("never_trained"),
+        show=words.count,
+        difference=lambda change: f"{change:+,.0f}",
+        rests_on=ended,
+        note=silent
+        or f"{words.ratio(now['never_trained'] / ended if ended else None)} of "
+        f"{words.count(ended)} that ended",
+        series=[days.get(day) for day in _month(chosen)],
+    )
+
+
+def _rows(chosen: filters.Scope) -> list[dict[str, Any]]:
+    return [row for row in data.frame(_STARTS, *chosen.month).to_dicts() if row["day"] is not None]
+
+
+def _month(chosen: filters.Scope) -> list[Any]:
+    return data.frame(BY_DAY, *chosen.month)["day"].to_list()

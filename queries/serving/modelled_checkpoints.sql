@@ -1,0 +1,83 @@
+-- What saving costs each attempt of one scope by the model of METRICS.md section 3, at its own
+-- interval and at the best one. Attempts by the day of their end; null where no interval is known.
+-- Interruptions a day of train loop are the team's; the fleet's where a team had fewer than five.
+-- `chosen_weight` gpu: an attempt counts by its GPUs; wall: every attempt counts the same.
+-- grain: one row per job_id, attempt
+-- macro: chosen_team, chosen_workload, first_day, last_day, chosen_weight
+with
+
+teams as (
+
+    select
+        team,
+        count(*) filter (where is_interruption) as interruptions,
+        sum(
+            case when is_interruption then 1 else 0 end
+            * case when chosen_weight = 'gpu' then gpus else 1 end
+        ) as stopped,
+        sum(loop_us * case when chosen_weight = 'gpu' then gpus else 1 end) / 86400e6 as loop_days
+    from checkpointing
+    where
+        (chosen_workload = 'all' or workload = chosen_workload)
+        and ended_day between first_day and last_day
+    group by team
+
+),
+
+rates as (
+
+    select
+        team,
+        interruptions,
+        stopped / nullif(loop_days, 0) as per_day,
+        sum(stopped) over () / nullif(sum(loop_days) over (), 0) as fleet_per_day
+    from teams
+
+),
+
+rated as (
+
+    select
+        habits.job_id,
+        habits.attempt,
+        habits.team,
+        habits.gpus,
+        case when chosen_weight = 'gpu' then habits.gpus else 1 end as weight,
+        case when habits.is_interruption then weight else 0 end as stopped_weight,
+        habits.is_interruption,
+        habits.saves,
+        case when rates.interruptions >= 5 then rates.per_day else rates.fleet_per_day end
+            as interruptions_per_day,
+        rates.fleet_per_day as fleet_interruptions_per_day,
+        habits.interval_us / 1e6 as interval_seconds,
+        habits.blocked_us / 1e6 as blocked_seconds,
+        habits.loop_us / 1e6 as loop_seconds,
+        habits.unsaved_us / 1e6 as unsaved_seconds,
+        habits.checkpoint_save_us / 1e6 as checkpoint_save_seconds
+    from checkpointing as habits
+    inner join rates on habits.team = rates.team
+    where
+        (chosen_team = 'fleet' or habits.team = chosen_team)
+        and (chosen_workload = 'all' or habits.workload = chosen_workload)
+        and habits.ended_day between first_day and last_day
+
+)
+
+select
+    *,
+    -- what is modelled
+    case when is_interruption then interval_seconds / 2 else interval_seconds * 0 end
+        as modelled_unsaved_seconds,
+    loop_seconds / interval_seconds * blocked_seconds as modelled_blocked_seconds,
+    -- null: nothing was ever interrupted, and any interval is too short
+    sqrt(2 * blocked_seconds * 86400 / nullif(interruptions_per_day, 0)) as best_interval_seconds,
+    case
+        when interruptions_per_day > 0
+            then
+                loop_seconds * (
+                    interruptions_per_day * interval_seconds / 2 / 86400
+                    + blocked_seconds / interval_seconds
+                    - sqrt(2 * blocked_seconds * interruptions_per_day / 86400)
+                )
+    end as gain_seconds
+from rated

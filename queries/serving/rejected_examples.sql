@@ -1,0 +1,27 @@
+-- Three lines of each reason for which lines were set aside. Such lines may be long and many: only
+-- those that are shown are read.
+-- grain: one row per file, line_number
+-- stored: no
+with
+
+chosen as (
+
+    select
+        reason,
+        unnest(min({ 'file': file, 'line_number': line_number }, 3)) as place
+    from rejected_lines
+    group by reason
+
+)
+
+select
+    rejected.reason,
+    rejected.file,
+    rejected.line_number,
+    rejected.detail,
+    rejected.line
+from chosen
+inner join rejected_lines as rejected
+    on
+        chosen.place.file = rejected.file
+        and chosen.place.line_number = rejected.line_number

@@ -1,0 +1,88 @@
+-- How often attempts of one scope were stopped, on each day and over all the days that a reader
+-- chooses; rates are ratios of sums. `chosen_attribution` is an attribution, or `all`: it limits
+-- what is counted as `counted`, and the rates of it.
+-- grain: one row per day, and one whose day is null for all of them
+-- macro: chosen_team, chosen_workload, first_day, last_day, chosen_attribution
+with
+
+held as (
+
+    select
+        days.day,
+        team_day.gpu_seconds,
+        team_day.wall_seconds,
+        team_day.attempts_ended,
+        team_day.preempted,
+        team_day.failures,
+        team_day.infra_failures
+    from days
+    left join team_day
+        on
+            days.day = team_day.day
+            and team_day.team = chosen_team
+            and team_day.workload = chosen_workload
+    where days.day between first_day and last_day
+
+),
+
+stopped as (
+
+    select
+        day,
+        sum(interruptions) as interruptions,
+        sum(case when attribution = 'infra' then interruptions else 0 end) as infra_interruptions,
+        sum(case when failure_domain = 'unknown' then interruptions else 0 end)
+            as uncategorised_interruptions,
+        sum(
+            case
+                when chosen_attribution in ('all', attribution) then interruptions
+                else 0
+            end
+        ) as counted,
+        sum(
+            case
+                when chosen_attribution in ('all', attribution) then lost_gpu_seconds
+                else 0
+            end
+        ) as counted_lost_gpu_seconds
+    from failures_by_team_day
+    where
+        team = chosen_team
+        and workload = chosen_workload
+        and day between first_day and last_day
+    group by day
+
+),
+
+summed as (
+
+    select
+        held.day,
+        -- null: nothing ran
+        sum(held.gpu_seconds) as gpu_seconds,
+        sum(held.wall_seconds) as wall_seconds,
+        cast(coalesce(sum(held.attempts_ended), 0) as bigint) as attempts_ended,
+        cast(coalesce(sum(held.preempted), 0) as bigint) as preempted,
+        cast(coalesce(sum(held.failures), 0) as bigint) as failures,
+        cast(coalesce(sum(held.infra_failures), 0) as bigint) as infra_failures,
+        cast(coalesce(sum(stopped.interruptions), 0) as bigint) as interruptions,
+        cast(coalesce(sum(stopped.infra_interruptions), 0) as bigint) as infra_interruptions,
+        cast(coalesce(sum(stopped.uncategorised_interruptions), 0) as bigint)
+            as uncategorised_interruptions,
+        cast(coalesce(sum(stopped.counted), 0) as bigint) as counted,
+        coalesce(sum(stopped.counted_lost_gpu_seconds), 0) as counted_lost_gpu_seconds
+    from held
+    left join stopped on held.day = stopped.day
+    group by grouping sets ((held.day), ())
+
+)
+
+select
+    *,
+    counted * 86400000.0 / nullif(gpu_seconds, 0) as interruptions_per_1000_gpu_days,
+    wall_seconds / nullif(counted, 0) as between_interruptions_seconds,
+    gpu_seconds / nullif(counted, 0) as between_interruptions_gpu_seconds,
+    preempted / nullif(attempts_ended, 0) as preemption_ratio,
+    infra_interruptions / nullif(interruptions, 0) as infra_ratio,
+    uncategorised_interruptions / nullif(interruptions, 0) as uncategorised_ratio
+from summed

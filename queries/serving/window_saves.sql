@@ -1,0 +1,25 @@
+-- How long good saves of one scope blocked training over the days that a reader chooses: figures
+-- of `window_of`, without what else it sums up.
+-- grain: one row
+-- macro: chosen_team, chosen_workload, first_day, last_day
+with
+
+ranked as (
+
+    -- quantile_disc is the nearest rank
+    select
+        count(*) as checkpoint_saves,
+        quantile_disc(save_us, [0.5, 0.9]) as percentiles_us
+    from save_times
+    where
+        (chosen_team = 'fleet' or team = chosen_team)
+        and (chosen_workload = 'all' or workload = chosen_workload)
+        and day between first_day and last_day
+
+)
+
+select
+    checkpoint_saves,
+    percentiles_us[1] / 1e6 as checkpoint_save_p50_seconds,
+    percentiles_us[2] / 1e6 as checkpoint_save_p90_seconds
+from ranked

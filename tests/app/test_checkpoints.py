@@ -1,0 +1,222 @@
+"""Checkpoints on a small ingested fleet: measured and modelled by hand, the explorer's state."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import queries
+from tests.app import serving
+from tests.app.dumps import Event, attempt, ingest
+from tests.app.macros import rows
+from tests.app.opening import markdown, open_page, said, warnings
+
+CHECKPOINTS = "views/checkpoints.py"
+START = datetime(2026, 3, 1, 6)
+WINDOW = (START.date(), START.date() + timedelta(days=1))
+
+
+def fleet_events() -> list[Event]:
+    """`often` saves every 10 minutes and is stopped six times; `rarely` hourly; `once` once."""
+    often = [
+        event
+        for number in range(1, 7)
+        for event in attempt(
+            "often",
+            number,
+            START + timedelta(hours=2 * number),
+            trains=3600,
+            saves_every=600,
+            outcome="failed",
+        )
+    ]
+    return [
+        *often,
+        *attempt("often", 7, START + timedelta(hours=14), trains=3600, saves_every=600),
+        *attempt("rarely", 1, START, trains=4 * 3600, saves_every=3600, gpus=64, team="feed"),
+        *attempt("once", 1, START, trains=1000, saves_every=600, outcome="failed", team="feed"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ingest(tmp_path_factory.mktemp("saved"), fleet_events(), START + timedelta(days=2))
+
+
+@pytest.fixture
+def saved(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The warehouse of the three jobs; read it only."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(ingested))
+    return ingested
+
+
+def macro(folder: Path, sql: str, *parameters: object) -> list[dict[str, object]]:
+    with duckdb.connect(str(queries.published(folder)), read_only=True) as connection:
+        return rows(connection, sql, *parameters)
+
+
+def test_an_attempt_has_the_median_of_its_own_intervals(ingested: Path) -> None:
+    found = macro(ingested, "from checkpointing order by job_id, attempt")
+
+    assert [("often", 5, 600e6, 15e6)] * 7 + [
+        ("once", 1, None, 15e6),
+        ("rarely", 3, 3600e6, 15e6),
+    ] == [(row["job_id"], row["saves"], row["interval_us"], row["blocked_us"]) for row in found]
+
+
+def test_measured_stands_beside_modelled_of_the_same_attempts(ingested: Path) -> None:
+    [found] = macro(ingested, "from window_checkpoints('fleet', 'all', $1, $2, 'wall')", *WINDOW)
+
+    # often: stopped 600 s after the start of its last save, 15 s of them in the save
+    assert pytest.approx(6 * 585) == found["measured_unsaved_seconds"]
+    assert pytest.approx(6 * 300) == found["modelled_unsaved_seconds"]
+    assert pytest.approx(7 * 5 * 15 + 3 * 15) == found["measured_blocked_seconds"]
+    assert pytest.approx(7 * 6 * 15 + 4 * 15) == found["modelled_blocked_seconds"]
+    # once: saved once, so it has no interval
+    assert (9, 8) == (found["attempts"], found["attempts_with_interval"])
+    assert pytest.approx(6 * 585 + 385) == found["unsaved_seconds"]
+
+
+@pytest.mark.parametrize(("weight", "gpus"), [("wall", (1, 1, 1)), ("gpu", (8, 64, 8))])
+def test_interruptions_a_day_are_of_the_train_loop(
+    ingested: Path, weight: str, gpus: tuple[int, int, int]
+) -> None:
+    sql = f"from window_checkpoints('fleet', 'all', $1, $2, '{weight}')"
+    [found] = macro(ingested, sql, *WINDOW)
+    often, rarely, once = gpus
+    days = (7 * 3600 * often + 4 * 3600 * rarely + 1000 * once) / 86400
+
+    assert 7 == found["interruptions"]
+    assert pytest.approx((6 * often + once) / days) == found["interruptions_per_job_day"]
+
+
+def test_a_team_with_few_interruptions_is_judged_by_the_fleet(ingested: Path) -> None:
+    sql = "from modelled_checkpoints('fleet', 'all', $1, $2, 'wall') order by job_id, attempt"
+    found = macro(ingested, sql, *WINDOW)
+    of_ranking = 6 / (7 * 3600 / 86400)
+    of_fleet = 7 / ((7 * 3600 + 4 * 3600 + 1000) / 86400)
+
+    assert pytest.approx([of_ranking] * 7 + [of_fleet] * 2) == [
+        row["interruptions_per_day"] for row in found
+    ]
+
+
+def test_the_gain_is_what_the_interval_costs_above_the_best(ingested: Path) -> None:
+    sql = "from checkpoint_gains('fleet', 'all', $1, $2, 'gpu') order by gain_seconds desc"
+    found = {row["job_id"]: row for row in macro(ingested, sql, *WINDOW)}
+    per_day = (6 * 8 + 8) / ((7 * 3600 * 8 + 4 * 3600 * 64 + 1000 * 8) / 86400)
+    best = (2 * 15 * 86400 / per_day) ** 0.5
+    share = per_day * 3600 / 2 / 86400 + 15 / 3600 - (per_day * best / 2 / 86400 + 15 / best)
+
+    assert {"often", "rarely"} == found.keys()
+    assert pytest.approx(best) == found["rarely"]["best_interval_seconds"]
+    assert pytest.approx(4 * 3600 * 64 * share) == found["rarely"]["gain_seconds"]
+
+
+def test_save_times_are_those_of_the_window(ingested: Path) -> None:
+    columns = "checkpoint_saves, checkpoint_save_p50_seconds, checkpoint_save_p90_seconds"
+    alone, among_all = (
+        macro(ingested, f"select {columns} from {view}('fleet', 'all', $1, $2)", *WINDOW)
+        for view in ("window_saves", "window_of")
+    )
+
+    assert among_all == alone
+
+
+def test_the_table_and_the_number_above_it_are_the_same(saved: Path) -> None:
+    page = open_page(CHECKPOINTS, days="7")
+    shown = {metric.label: metric.value for metric in page.metric}
+    total = page.dataframe[-1].value["gain_hours"].sum()
+
+    assert f"{total:.1f}" == shown["To gain, GPU-hours"]
+
+
+def test_the_scenario_of_the_source_is_a_link(saved: Path) -> None:
+    page = open_page(CHECKPOINTS, days="7", b="15", f="3", i="60")
+
+    assert any(
+        "At 1 h this loses **6.67 %** of train-loop time. At 15 min 30 s it would lose **3.23 %**"
+        in text
+        for text in markdown(page)
+    )
+
+
+def test_the_sliders_start_at_what_was_measured(saved: Path) -> None:
+    page = open_page(CHECKPOINTS, days="7")
+
+    assert (15.0, 10.0) == (page.select_slider[0].value, page.select_slider[2].value)
+    assert any(
+        "Measured: 15 s a save (p50), 4.28 interruptions a day, 10 min between saves" in text
+        for text in said(page)
+    )
+
+
+def test_a_slider_writes_the_url_and_reset_clears_it(saved: Path) -> None:
+    page = open_page(CHECKPOINTS, days="7")
+    page.select_slider[2].set_value(45).run()
+
+    assert "45" == page.query_params["i"]
+    assert any("At 45 min this loses" in text for text in markdown(page))
+
+    page.button[0].click().run()
+
+    assert "i" not in page.query_params
+    assert any("At 10 min this loses" in text for text in markdown(page))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("b", "x", "15 s"),
+        ("b", "-3", "15 s"),
+        ("b", "9999", "5 min"),
+        ("i", "33", "34 min"),
+        ("f", "nan", "4.2"),
+        ("f", "1e400", "4.2"),
+    ],
+)
+def test_a_link_that_no_slider_can_show_gets_the_nearest_step(
+    saved: Path, name: str, value: str, shown: str
+) -> None:
+    page = open_page(CHECKPOINTS, **{"days": "7", name: value})
+
+    assert any(
+        f"asks for {name} = ` {value} `. The nearest step, {shown}, is shown" in text
+        for text in warnings(page)
+    )
+
+
+def test_without_a_second_save_no_interval_is_guessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    ingest(tmp_path, attempt("plain", 1, START, trains=600), START + timedelta(days=1))
+    page = open_page(CHECKPOINTS, days="7")
+
+    assert any("no interval is known" in text for text in said(page))
+    assert any("Measured: not measured a save" in text for text in said(page))
+
+
+def test_a_view_that_fails_takes_down_its_own_card_only(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    with duckdb.connect(str(queries.published(copy))) as connection:
+        connection.execute("drop macro table window_checkpoints")
+    page = open_page(CHECKPOINTS, days="7", b="15", f="3", i="60")
+
+    assert any("`window_checkpoints` could not be read" in each.value for each in page.error)
+    assert any("At 1 h this loses **6.67 %**" in text for text in markdown(page))
+    assert 2 == len(page.dataframe[-1].value)
+
+
+def test_a_hostile_fleet_and_an_empty_one_are_no_error(warehouse: Path) -> None:
+    for sequence, published in enumerate((serving.hostile(), serving.empty()), start=1):
+        serving.publish(warehouse, published, sequence)
+
+        assert not any("could not be read" in each.value for each in open_page(CHECKPOINTS).error)

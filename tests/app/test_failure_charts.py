@@ -1,0 +1,183 @@
+"""Frames of interruptions to figures: what is drawn, and that colour alone tells nothing."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.charts.causes import cost, shades, stopped_by_day
+from app.charts.heat import heat
+from app.charts.load import preemption_by_load
+from app.palette import DARK, LIGHT
+from app.stops import load_sentence
+from tests.app.serving import HOSTILE
+
+FIRST = date(2026, 3, 1)
+
+
+def days(*rows: tuple[int, str, str, int]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(FIRST + timedelta(days=day), *rest) for day, *rest in rows],
+        schema={
+            "day": pl.Date,
+            "attribution": pl.String,
+            "failure_domain": pl.String,
+            "interruptions": pl.Int64,
+        },
+        orient="row",
+    )
+
+
+def spine(length: int, incomplete: int = 0) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "day": [FIRST + timedelta(days=place) for place in range(length)],
+            "is_complete": [place < length - incomplete for place in range(length)],
+        }
+    )
+
+
+def no_previous() -> pl.DataFrame:
+    return pl.DataFrame(schema={"day": pl.Date, "counted": pl.Int64})
+
+
+def causes(*rows: tuple[str, str, str, int, float]) -> pl.DataFrame:
+    frame = pl.DataFrame(
+        rows,
+        schema={
+            "failure_domain": pl.String,
+            "failure_category": pl.String,
+            "attribution": pl.String,
+            "interruptions": pl.Int64,
+            "lost_gpu_seconds": pl.Float64,
+        },
+        orient="row",
+    )
+    return frame.with_columns(
+        domain_interruptions=pl.col("interruptions").sum().over("failure_domain"),
+        domain_lost_gpu_seconds=pl.col("lost_gpu_seconds").sum().over("failure_domain"),
+    )
+
+
+def load(*rows: tuple[int, float], fitted: float | None = 0.1) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "day": FIRST + timedelta(days=place),
+                "jobs_running": jobs,
+                "attempts_ended": 50,
+                "preempted": round(50 * ratio),
+                "preemption_ratio": ratio,
+                "is_recent": place >= len(rows) - 7,
+                "ratio_per_job": None if fitted is None else 0.001,
+                "fitted_ratio": fitted,
+                "usual_distance_ratio": 0.01,
+                "recent_distance_ratio": None if fitted is None else rows[-1][1] - fitted,
+            }
+            for place, (jobs, ratio) in enumerate(rows)
+        ]
+    )
+
+
+def test_domains_of_one_attribution_differ_in_more_than_colour() -> None:
+    drawn = shades(days((0, "infra", "host", 5), (0, "infra", "network", 3)), LIGHT)
+
+    assert ["host", "network"] == [shade.domain for shade in drawn]
+    assert drawn[0].fill != drawn[1].fill
+    assert drawn[0].pattern != drawn[1].pattern
+
+
+def test_the_stack_is_in_the_order_of_attributions() -> None:
+    frame = days(
+        (0, "unknown", "unknown", 9), (0, "scheduler", "scheduler", 4), (0, "infra", "x", 1)
+    )
+
+    assert ["infra", "scheduler", "unknown"] == [each.attribution for each in shades(frame, LIGHT)]
+
+
+def test_a_day_that_is_not_complete_is_pale() -> None:
+    frame = days((0, "infra", "host", 5), (1, "infra", "host", 2))
+    [bars] = stopped_by_day(frame, spine(2, incomplete=1), no_previous(), LIGHT, 280).data
+
+    assert (1.0, 0.45) == tuple(bars.marker.opacity)
+
+
+def test_the_period_before_is_a_thin_line() -> None:
+    before = pl.DataFrame({"day": [FIRST], "counted": [3]})
+    figure = stopped_by_day(days((0, "infra", "host", 5)), spine(1), before, LIGHT, 280)
+
+    assert [1] == [each.line.width for each in figure.data if each.type == "scatter"]
+
+
+def test_domains_are_sorted_by_cost_and_their_causes_lie_end_to_end() -> None:
+    figure = cost(
+        causes(
+            ("host", "reboot", "infra", 90, 3600.0),
+            ("network", "dns", "infra", 1, 3600.0),
+            ("network", "ib_link", "infra", 2, 7200.0),
+        ),
+        LIGHT,
+    )
+    bars = {bar.name: (bar.y[0], bar.base[0], bar.x[0]) for bar in figure.data if bar.type == "bar"}
+
+    assert ("network", "host") == tuple(figure.layout.yaxis.ticktext)
+    assert {"ib_link": (0, 0.0, 2.0), "dns": (0, 2.0, 1.0), "reboot": (1, 0.0, 1.0)} == bars
+
+
+def test_counts_stand_beside_the_cost() -> None:
+    figure = cost(causes(("a", "x", "infra", 90, 1.0), ("b", "y", "user", 30, 2.0)), LIGHT)
+    [dots] = [each for each in figure.data if each.type == "scatter"]
+
+    assert (" 30", " 90") == tuple(dots.text)
+
+
+def test_no_interruption_draws_without_error() -> None:
+    stopped_by_day(days(), spine(0), no_previous(), DARK, 280)
+    cost(causes(), DARK)
+
+
+def test_a_cell_without_a_value_stays_empty() -> None:
+    cells = pl.DataFrame({"row": ["a"], "column": ["x"], "value": [0.5], "hover": [""]})
+    figure = heat(
+        cells, ["a", "b"], ["x", "y"], LIGHT, show=lambda value: f"{value:.1f}", marked="y"
+    )
+
+    assert ["0.5"] == [note.text for note in figure.layout.annotations]
+    assert ("x", "<b>y</b>") == tuple(figure.layout.xaxis.ticktext)
+
+
+def test_names_are_no_markup_in_any_of_them() -> None:
+    cells = pl.DataFrame({"row": [HOSTILE], "column": [HOSTILE], "value": [1.0], "hover": [""]})
+    figures: list[go.Figure] = [
+        stopped_by_day(days((0, "infra", HOSTILE, 5)), spine(1), no_previous(), LIGHT, 280),
+        cost(causes((HOSTILE, HOSTILE, "infra", 1, 1.0)), LIGHT),
+        heat(cells, [HOSTILE], [HOSTILE], LIGHT, show=str),
+    ]
+
+    assert not any("<img" in figure.to_json() for figure in figures)
+
+
+def test_the_last_seven_days_are_ringed() -> None:
+    figure = preemption_by_load(load(*[(40 + place, 0.1) for place in range(20)]), LIGHT, 280)
+    rings = {each.name: (len(each.x), each.marker.line.width) for each in figure.data[1:]}
+
+    assert {"before": (13, 0), "last 7 days": (7, 2)} == rings
+
+
+def test_without_a_line_the_dots_still_stand() -> None:
+    figure = preemption_by_load(load((40, 0.1), (41, 0.2), fitted=None), LIGHT, 280)
+
+    assert ["last 7 days"] == [each.name for each in figure.data]
+
+
+def test_the_sentence_says_on_which_side_of_the_line_the_last_days_lie() -> None:
+    quiet, above, below = (
+        load_sentence(load(*[(40, 0.1)] * 20, (40, ratio))) for ratio in (0.1, 0.3, 0.0)
+    )
+
+    assert "within what days vary" in quiet
+    assert "20.0 pp above it: the scheduler took more" in above
+    assert "10.0 pp below it: the scheduler took less" in below
+    assert "too few days" in load_sentence(load((40, 0.1), fitted=None))

@@ -1,0 +1,201 @@
+"""Failures & preemption on a small ingested fleet: its numbers by hand, and what may be amiss."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import queries
+from tests.app import serving
+from tests.app.dumps import Event, attempt, ingest
+from tests.app.opening import markdown, open_page, said, warnings
+
+FAILURES = "views/failures.py"
+START = datetime(2026, 3, 1, 6)
+NVLINK = "gpu_hardware/nvlink_error"
+
+
+def fleet_events() -> list[Event]:
+    """Eight ended attempts: one stopped by infra, one preempted, two for unknown reasons."""
+    day = timedelta(days=1)
+    return [
+        *attempt(
+            "link", 1, START, trains=3600, outcome="failed", category=NVLINK, message="Xid 74"
+        ),
+        *attempt("link", 2, START + timedelta(hours=2), trains=3600),
+        *attempt("taken", 1, START + day, trains=1800, outcome="preempted", gpus=16),
+        *attempt("taken", 2, START + day + timedelta(hours=1), trains=1800, gpus=16),
+        *attempt("odd", 1, START + day, trains=900, outcome="failed", message="went bang"),
+        *attempt("odd", 2, START + day + timedelta(hours=1), trains=900, outcome="timeout"),
+        *attempt("calm", 1, START, trains=7200, team="feed"),
+        *attempt("calm-2", 1, START + day, trains=7200, team="feed", workload="exploration"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ingest(tmp_path_factory.mktemp("stopped"), fleet_events(), START + timedelta(days=2))
+
+
+@pytest.fixture
+def stopped(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The warehouse of the eight attempts; read it only."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(ingested))
+    return ingested
+
+
+def numbers(page: AppTest) -> dict[str, str]:
+    return {
+        metric.label: metric.value.removeprefix(":gray[").removesuffix("]")
+        for metric in page.metric
+    }
+
+
+def test_the_page_counts_infra_only_and_says_what_it_leaves_out(stopped: Path) -> None:
+    page = open_page(FAILURES, days="7")
+
+    assert any("Counted below: 1 of 4 interruptions" in text for text in said(page))
+    assert any("1 preemption and 1 without a known cause" in text for text in said(page))
+    assert [NVLINK] == evidence_of(page).value["cause"].tolist()
+
+
+def test_the_numbers_are_those_of_the_attempts(stopped: Path) -> None:
+    gpu_days = (8 * 3700 * 2 + 16 * 1900 * 2 + 8 * 1000 * 2 + 8 * 7300 * 2) / 86400
+    shown = numbers(open_page(FAILURES, days="7", attribution="all"))
+
+    assert f"{4 / gpu_days * 1000:.1f}" == shown["Per 1,000 GPU-days"]
+    assert "1 h 56 min" == shown["Time between them"]  # 27,800 s of wall time, four times stopped
+    assert "12.5 %" == shown["Preemption ratio"]
+    assert "25.0 %" == shown["Infra share"]
+    assert "25.0 %" == shown["Uncategorised"]
+
+
+def test_the_same_ratio_stands_on_the_overview(stopped: Path) -> None:
+    here, there = (numbers(open_page(path, days="7")) for path in (FAILURES, "views/overview.py"))
+
+    assert there["Preemption ratio"] == here["Preemption ratio"]
+
+
+def test_all_counts_every_interruption(stopped: Path) -> None:
+    page = open_page(FAILURES, days="7", attribution="all")
+    causes = evidence_of(page).value["cause"].tolist()
+
+    assert {NVLINK, "scheduler/preempted", "unknown/unclassified", "scheduler/time_limit"} == set(
+        causes
+    )
+
+
+def test_the_dearest_interruption_comes_first(stopped: Path) -> None:
+    table = evidence_of(open_page(FAILURES, days="7", attribution="all")).value
+
+    assert ["taken", "link", "odd", "odd"] == table["job_id"].tolist()
+    assert sorted(table["lost_gpu_hours"], reverse=True) == table["lost_gpu_hours"].tolist()
+    # what was not saved, and the start-up of the second try
+    assert pytest.approx(16 * (1800 + 100) / 3600) == table["lost_gpu_hours"].iloc[0]
+
+
+def test_a_cause_in_the_link_limits_the_evidence(stopped: Path) -> None:
+    page = open_page(FAILURES, days="7", attribution="all", cause="scheduler/preempted")
+
+    assert ["taken"] == evidence_of(page).value["job_id"].tolist()
+
+
+@pytest.mark.parametrize(("name", "value"), [("attribution", "nobody"), ("cause", "gremlins")])
+def test_a_link_that_asks_for_what_is_not_there_is_answered(
+    stopped: Path, name: str, value: str
+) -> None:
+    page = open_page(FAILURES, **{"days": "7", name: value})
+
+    assert any(f"asks for {name} = ` {value} `" in text for text in warnings(page))
+    assert page.metric
+
+
+def test_a_team_without_interruptions_says_so(stopped: Path) -> None:
+    page = open_page(FAILURES, days="7")
+    page.sidebar.selectbox[0].set_value("feed").run()
+
+    assert any("There were no infra interruptions" in text for text in said(page))
+
+
+def test_evidence_is_shown_where_the_warehouse_has_it(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {"failure_rule", "failure_evidence"} <= open_evidence(ingested, monkeypatch)
+
+    older = Path(shutil.copytree(ingested, tmp_path / "older"))
+    with duckdb.connect(str(queries.published(older))) as connection:
+        connection.execute("alter table attempts drop column failure_rule")
+        connection.execute("alter table attempts drop column failure_evidence")
+
+    assert "failure_rule" not in open_evidence(older, monkeypatch)
+
+
+def open_evidence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(folder))
+    return set(evidence_of(open_page(FAILURES, days="7")).value.columns)
+
+
+def test_messages_that_no_rule_knows_are_listed(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    with duckdb.connect(str(queries.published(copy))) as connection:
+        connection.execute(
+            "create or replace table unmatched_messages as select 'went <*>' as template, "
+            "2 as count, 'went bang' as example, now()::timestamp as first_seen_at, "
+            "now()::timestamp as last_seen_at"
+        )
+    page = open_page(FAILURES, days="7")
+
+    assert ["went <*>"] == page.dataframe[-1].value["template"].tolist()
+
+
+def test_a_view_that_fails_takes_down_its_own_card_only(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    with duckdb.connect(str(queries.published(copy))) as connection:
+        for macro in ("window_causes", "window_ends", "window_domains"):
+            connection.execute(f"drop macro table {macro}")
+    page = open_page(FAILURES, days="7", attribution="all")
+    failed = {each.value.split("`")[1] for each in page.error if "could not be read" in each.value}
+
+    assert {"window_causes", "window_ends", "window_domains"} == failed
+    assert {"link", "taken", "odd"} == set(evidence_of(page).value["job_id"])
+
+
+def test_a_hostile_fleet_is_shown_as_text(warehouse: Path) -> None:
+    serving.publish(warehouse, serving.hostile())
+    page = open_page(FAILURES, attribution="all")
+
+    assert not any("<script>" in text for text in markdown(page))
+    assert serving.HOSTILE in evidence_of(page).value["team"].tolist()
+
+
+def test_an_empty_warehouse_is_no_error(warehouse: Path) -> None:
+    serving.publish(warehouse, serving.empty())
+    page = open_page(FAILURES)
+
+    assert not page.error
+    assert any("holds no attempts yet" in text for text in said(page))
+
+
+def test_a_cause_that_is_no_longer_counted_gives_way_to_any(stopped: Path) -> None:
+    page = open_page(FAILURES, days="7", attribution="all", cause="scheduler/preempted")
+    page.segmented_control(key="attribution").set_value("infra").run()
+
+    assert not page.exception
+    assert ["link"] == evidence_of(page).value["job_id"].tolist()
+
+
+def evidence_of(page: AppTest) -> Any:
+    """The table of interruptions: below it there may be one of unmatched messages."""
+    return next(table for table in reversed(page.dataframe) if "job_id" in table.value.columns)

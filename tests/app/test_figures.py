@@ -1,0 +1,61 @@
+"""Every figure of every page: plotly knows all that it is given, and its numbers are told too."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+
+import plotly.graph_objects as go
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import alts, words
+from tests.app.opening import LOST, PAGES, open_page
+
+
+def shown(path: str, **parameters: str) -> AppTest:
+    return open_page(path, job="stubborn", **parameters)
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("team", ["fleet", "feed"])
+def test_plotly_knows_every_property_of_a_figure(fleet: Path, path: str, team: str) -> None:
+    for chart in shown(path, team=team).get("plotly_chart"):
+        go.Figure(json.loads(chart.proto.spec))  # raises where it does not
+
+
+def test_plotly_knows_every_property_of_the_figure_of_one_area(fleet: Path) -> None:
+    for chart in shown(LOST, area="unsaved").get("plotly_chart"):
+        go.Figure(json.loads(chart.proto.spec))
+
+
+@pytest.mark.parametrize("path", PAGES[:3])
+def test_a_figure_is_told_with_its_numbers(fleet: Path, path: str) -> None:
+    told = [chart.proto.alt for chart in shown(path).get("plotly_chart")]
+
+    assert told
+    assert [] == [text for text in told if not re.search(r"\d", text.split(". Fleet")[0])]
+
+
+def test_days_are_told_by_their_lowest_highest_and_last() -> None:
+    days = pl.DataFrame(
+        {
+            "day": [date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 3), date(2026, 3, 4)],
+            "ett_ratio": [0.9, 0.7, 0.8, None],
+        }
+    )
+
+    assert (
+        "lowest 70.0 % on Mon 2 Mar, highest 90.0 % on Sun 1 Mar, last 80.0 % on Tue 3 Mar"
+        == alts.by_day(days, "ett_ratio", words.ratio)
+    )
+    assert "no value" == alts.by_day(days.clear(), "ett_ratio", words.ratio)
+
+
+def test_a_long_list_ends() -> None:
+    assert "a 1, b 2" == alts.listed([("a", "1"), ("b", "2")])
+    assert alts.listed([("x" * 300, "1")] * 20).endswith(", and 8 more")
+    assert len(alts.listed([("x" * 300, "1")] * 20)) < 600

@@ -1,0 +1,179 @@
+"""Job on a small ingested fleet: its stages, the evidence of its ends, what it is held against."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import queries
+from app import data, one_job
+from app.attempt_areas import areas_of
+from tests.app import serving
+from tests.app.dumps import Event, attempt, ingest
+from tests.app.opening import JOB, markdown, open_page, said
+
+START = datetime(2026, 3, 1, 6)
+MESSAGE = "NCCL watchdog timeout on rank 3"
+
+
+def span(at: float, ends: float, rank: int, stage: str) -> Event:
+    """A stage of trainer_init, in seconds from START."""
+    times = {
+        name: (START + timedelta(seconds=seconds)).isoformat() + "Z"
+        for name, seconds in (("ts", at), ("end_ts", ends))
+    }
+    base = {"job_id": "staged", "attempt": 1, "event": "phase_start", "phase": "trainer_init"}
+    return {**base, **times, "rank": rank, "stage": stage}
+
+
+def fleet_events() -> list[Event]:
+    """A job with overlapping stages and a reported failure, and two more of its team."""
+    failure = {
+        "job_id": "staged",
+        "attempt": 1,
+        "event": "failure",
+        "ts": (START + timedelta(seconds=1000)).isoformat() + "Z",
+        "rank": 3,
+        "message": MESSAGE,
+    }
+    return [
+        *attempt("staged", 1, START, trains=1000, outcome="failed"),
+        span(-50, 20, 0, "device_init"),  # began before the attempt: cut off there
+        span(10, 40, 1, "device_init"),
+        span(60, 70, 1, "device_init"),
+        span(15, 90, 0, "pre_train"),
+        failure,
+        *attempt("staged", 2, START + timedelta(hours=1), trains=2000),
+        *attempt("good", 1, START, trains=9900),
+        *attempt("better", 1, START, trains=19900),
+    ]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ingest(tmp_path_factory.mktemp("jobs"), fleet_events(), START + timedelta(days=1))
+
+
+@pytest.fixture
+def jobs(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The warehouse of the three jobs; read it only."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(ingested))
+    data.pin()
+    return ingested
+
+
+def test_stages_on_the_page_are_those_of_the_view(jobs: Path) -> None:
+    started_us = round((START - datetime(1970, 1, 1)).total_seconds() * 1e6)
+    shown = one_job.stages(data.detail("staged"), 1, started_us)
+    listed = data.frame(
+        "select phase, stage, seconds from stage_by_attempt where job_id = 'staged' "
+        "order by seconds desc"
+    )
+
+    assert [("pre_train", 75.0), ("device_init", 50.0)] == shown["stage", "seconds"].rows()
+    assert listed.to_dicts() == shown.to_dicts()
+
+
+def test_a_reported_failure_is_the_evidence(jobs: Path) -> None:
+    page = open_page(JOB, job="staged", attempt="1")
+
+    assert MESSAGE in [code.value for code in page.code]
+    assert any("Reported by rank 3 at 06:16:40 UTC, in `" in text for text in said(page))
+    assert any("cause ` " in text for text in markdown(page))
+
+
+def test_a_good_end_needs_no_evidence(jobs: Path) -> None:
+    page = open_page(JOB, job="staged", attempt="2")
+
+    assert MESSAGE not in [code.value for code in page.code]
+    assert any(text.startswith("**` completed `**") for text in markdown(page))
+
+
+def test_the_rule_and_the_line_it_read_are_shown_where_they_are_known(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    columns = {
+        "failure_rule": "'nccl_watchdog'",
+        "failure_evidence": "'watchdog caught a collective'",
+        "failure_evidence_file": "'logs/rank3.log'",
+        "failure_evidence_line": "812",
+    }
+    with duckdb.connect(str(queries.published(copy))) as connection:
+        for column, value in columns.items():
+            connection.execute(f"update attempts set {column} = {value}")
+    page = open_page(JOB, job="staged", attempt="1")
+
+    assert any("by rule ` nccl_watchdog `" in text for text in markdown(page))
+    assert "watchdog caught a collective" in [code.value for code in page.code]
+    assert any("` logs/rank3.log:812 `" in text for text in said(page))
+
+
+def test_a_job_is_held_against_the_median_of_its_team(jobs: Path) -> None:
+    page = open_page(JOB, job="staged")
+
+    # staged 2000 / 3200, good 9900 / 10000, better 19900 / 20000
+    assert any("team median 99.0 % of 3 jobs, -36.5 pp" in text for text in said(page))
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_the_areas_of_an_attempt_are_those_of_the_view(jobs: Path, attempt: int) -> None:
+    times = data.row("select first_started_at, last_ended_at from jobs where job_id = 'staged'")
+    shown = areas_of(data.row(one_job.AREAS, "staged", attempt, *times.values()))
+    listed = data.frame(
+        "select area, is_recovery, seconds from area_by_attempt "
+        "where job_id = 'staged' and attempt = ?",
+        attempt,
+    )
+
+    assert sorted(listed.rows()) == sorted(shown.rows())
+
+
+def test_aligned_is_a_link(jobs: Path) -> None:
+    page = open_page(JOB, job="staged", aligned="true")
+
+    assert page.toggle[0].value
+
+
+def test_spans_are_written_only_when_they_are_asked_for(jobs: Path) -> None:
+    page = open_page(JOB, job="staged", attempt="1")
+
+    assert not any("kind" in frame.value.columns for frame in page.dataframe)
+
+
+def test_a_timeline_that_cannot_be_read_takes_down_its_card_only(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    for file in (copy / "detail").glob("*.parquet"):
+        file.unlink()
+    page = open_page(JOB, job="staged")
+
+    assert any("could not be read" in error.value for error in page.error)
+    assert 2 == len(page.dataframe[0].value)
+
+
+@pytest.mark.parametrize("near", ["stage", "STAGED", "staqed"])
+def test_near_jobs_are_found_by_part_case_and_letter(jobs: Path, near: str) -> None:
+    assert "staged" in data.frame(one_job.LIKE, near)["job_id"]
+
+
+def test_evidence_of_a_hostile_job_is_text(warehouse: Path) -> None:
+    serving.publish(warehouse, serving.hostile())
+    page = open_page(JOB, job=serving.HOSTILE)
+    told: list[Any] = [code.value for code in page.code]
+
+    assert any("<script>" in each for each in told)
+    assert not any("<script>" in text for text in markdown(page))
+
+
+def test_no_detail_has_no_stages() -> None:
+    assert one_job.stages(pl.DataFrame(), 1, 0).is_empty()

@@ -1,0 +1,185 @@
+"""Overview: the change of ETT, the teams, and what got worse."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.warehouse import connect
+from queries import published
+from tests.app import serving
+from tests.app.opening import START, markdown, open_page, said, warnings
+
+FIRST, LAST = date(2026, 2, 4), date(2026, 3, 3)
+BEFORE = date(2026, 1, 7), date(2026, 2, 3)
+SLOWER = {
+    "team": "feed",
+    "metric": "tts_seconds",
+    "started_on": date(2026, 3, 2),
+    "state": "open",
+    "severity": "ticket",
+    "verdict": "slower",
+    "observed": 520.0,
+    "expected": 370.0,
+    "change_ratio": 0.4054,
+    "lost_gpu_seconds_per_day": 310 * 3600.0,
+}
+
+
+def rows(folder: Path, sql: str, *parameters: object) -> list[dict[str, Any]]:
+    cursor = connect(published(folder)).cursor()
+    found: list[dict[str, Any]] = cursor.sql(sql, params=list(parameters)).pl().to_dicts()
+    return found
+
+
+def with_regressions(folder: Path, *found: dict[str, Any], price: Any = None) -> None:
+    whole = serving.fleet(days=30)
+    serving.publish(
+        folder,
+        serving.Warehouse(
+            attempts=whole.attempts, targets=whole.targets, regressions=found, price=price
+        ),
+    )
+
+
+@pytest.mark.parametrize("weight", ["gpu", "wall"])
+def test_the_bars_add_up_to_the_change_that_is_printed(fleet: Path, weight: str) -> None:
+    page = open_page(weight=weight)
+    ratio = "ett_gpu_ratio" if weight == "gpu" else "ett_ratio"
+    now, before = (
+        rows(fleet, f"select {ratio} as ett from window_of('fleet', 'all', ?, ?)", *days)[0]["ett"]
+        for days in ((FIRST, LAST), BEFORE)
+    )
+    moves = rows(
+        fleet,
+        "select sum(moved_ratio) as whole from window_moves('fleet', 'all', ?, ?, ?, ?, ?)",
+        weight,
+        FIRST,
+        LAST,
+        *BEFORE,
+    )
+
+    assert now - before == pytest.approx(moves[0]["whole"], abs=1e-12)
+    assert any(f"the change of ETT, {(now - before) * 100:+.2f} pp" in text for text in said(page))
+
+
+def test_the_loss_budget_is_what_the_target_leaves(fleet: Path) -> None:
+    [window] = rows(fleet, "from window_of('fleet', 'all', ?, ?)", FIRST, LAST)
+    left = 1 - window["lost_gpu_seconds"] / (
+        0.1 * (window["gpu_seconds"] - window["uninstrumented_gpu_seconds"])
+    )
+
+    assert f"{left * 100:.0f} %" == open_page().metric[2].value
+
+
+def test_a_team_is_shown_with_its_target(fleet: Path) -> None:
+    page = open_page(team="feed")
+
+    assert any("target 80 %" in text for text in said(page))
+    assert "Show the whole fleet" in [button.label for button in page.button]
+
+
+def test_teams_are_sorted_by_what_they_lost(fleet: Path) -> None:
+    shown = [button.label for button in open_page().button if button.label.startswith("**")]
+    expected = rows(
+        fleet,
+        "select team from window_teams('all', ?, ?) where team <> 'fleet' "
+        "order by lost_gpu_seconds desc",
+        FIRST,
+        LAST,
+    )
+
+    assert [f"**` {row['team']} `**" for row in expected] == shown
+
+
+def test_more_teams_than_twelve_are_shown_when_asked_for(warehouse: Path) -> None:
+    teams = [f"team-{number:02d}" for number in range(15)]
+    attempts = [
+        serving.Attempt(team, 1, datetime(2026, 3, 3, 9), {"effective": 60.0}, team=team)
+        for team in teams
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = open_page()
+
+    assert 12 == sum(button.label.startswith("**") for button in page.button)
+
+    page.toggle[0].set_value(True).run()
+
+    assert 15 == sum(button.label.startswith("**") for button in page.button)
+
+
+def test_an_open_regression_is_a_sentence_with_its_verdict(warehouse: Path) -> None:
+    with_regressions(warehouse, SLOWER)
+    [told] = [text for text in markdown(open_page()) if "Time to start" in text]
+
+    assert ":orange[:material/warning: ticket]" in told
+    assert "6 min 10 s \u2192 8 min 40 s since Mon 2 Mar" in told
+    assert told.endswith("Slower")
+
+
+def test_a_regression_leads_to_its_evidence(warehouse: Path) -> None:
+    with_regressions(warehouse, SLOWER)
+    page = open_page()
+    [button] = [each for each in page.button if each.label == "Look at it"]
+    button.click().run()
+
+    assert page.title[0].value.startswith("Regressions")
+    assert {"metric": "tts_seconds", "day": "2026-03-02", "team": "feed"} == {
+        name: page.query_params[name] for name in ("metric", "day", "team")
+    }
+
+
+@pytest.mark.parametrize("state", ["closed", "held_back", "incident"])
+def test_what_is_not_open_is_not_listed_but_was_looked_for(warehouse: Path, state: str) -> None:
+    with_regressions(warehouse, {**SLOWER, "state": state})
+    page = open_page()
+
+    assert any("Nothing got worse" in text for text in said(page))
+    assert not [text for text in markdown(page) if "Time to start" in text]
+
+
+def test_only_the_five_that_cost_most_are_listed(warehouse: Path) -> None:
+    many = [
+        {**SLOWER, "metric": f"measure-{number}", "lost_gpu_seconds_per_day": 3600.0 * number}
+        for number in range(8)
+    ]
+    with_regressions(warehouse, *many)
+    told = [text for text in markdown(open_page()) if "measure" in text]
+
+    assert ["7", "6", "5", "4", "3"] == [re.findall(r"measure\\-(\d)", text)[0] for text in told]
+
+
+def test_a_price_is_said_of_losses_and_regressions(warehouse: Path) -> None:
+    with_regressions(warehouse, SLOWER, price=(2.0, "EUR"))
+    page = open_page()
+
+    assert any("EUR 620 a day" in text for text in markdown(page))
+    assert any(re.search(r"^EUR \S+ \u00b7 of .* GPU-hours$", text) for text in said(page))
+
+
+def test_hostile_regressions_are_text(warehouse: Path) -> None:
+    evil = {"team": serving.HOSTILE, "metric": serving.FORMULA, "verdict": serving.HOSTILE}
+    with_regressions(warehouse, {**SLOWER, **evil})
+    [told] = [text for text in markdown(open_page()) if "onerror" in text]
+
+    assert r"\<img" in told
+    assert r"\!\[x\]" in told
+
+
+def test_without_a_comparison_nothing_is_said_to_have_moved(fleet: Path) -> None:
+    page = open_page(vs="none")
+
+    assert any("choose previous under Compared with" in text for text in said(page))
+    assert {""} == {metric.delta for metric in page.metric}
+    assert not warnings(page)[1:]
+
+
+def test_a_marked_day_is_on_the_chart_of_the_measure_too(warehouse: Path) -> None:
+    with_regressions(warehouse, SLOWER)
+    specs = [chart.proto.spec for chart in open_page(START).get("plotly_chart")]
+
+    assert 1 == sum("8 min 40 s" in spec for spec in specs)

@@ -1,0 +1,447 @@
+"""Regressions: the list, the evidence of one, links that lead nowhere, older warehouses."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import plotly.graph_objects as go
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import queries
+from app import regression_words, runbooks, words
+from app.charts import regression
+from app.charts.causes import shades
+from app.palette import DARK, LIGHT, Palette
+from tests.app import found, serving
+from tests.app.opening import open_page, said, warnings
+
+PAGE, RUNBOOK = "views/regressions.py", "views/runbook.py"
+LATE = found.SINCE - timedelta(days=20)
+TOLD = {"team": "feed", "metric": "trainer_init_seconds"}
+
+
+@pytest.fixture(scope="module")
+def told_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("told")
+    found.add(serving.publish(folder, serving.fleet()), found.whole())
+    return folder
+
+
+@pytest.fixture
+def told(told_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sample fleet with regressions of every state; read it only."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(told_folder))
+    return told_folder
+
+
+def publish(folder: Path, rows: found.Rows) -> None:
+    found.add(serving.publish(folder, serving.fleet()), rows)
+
+
+def headings(page: AppTest) -> list[str]:
+    return [element.value for element in page.subheader]
+
+
+def raw(page: AppTest) -> list[str]:
+    """What is written as HTML."""
+    return [element.proto.body for element in page.get("html")]
+
+
+def numbers(page: AppTest) -> dict[str, str]:
+    return {element.label: element.value for element in page.metric}
+
+
+def failed(page: AppTest) -> list[str]:
+    """The views that could not be read; that the data is old is an error of its own."""
+    return [each.value.split("`")[1] for each in page.error if "could not be read" in each.value]
+
+
+# -- the list ------------------------------------------------------------------------------------
+
+
+def test_the_title_says_how_many_are_open(told: Path) -> None:
+    assert "Regressions (2)" == open_page(PAGE).title[0].value
+
+
+def test_the_dearest_open_regression_comes_first(told: Path) -> None:
+    table = open_page(PAGE).dataframe[0].value
+
+    assert ["feed", "ads"] == table["team"].tolist()
+    assert ["2 min 30 s \u2192 4 min 38 s"] * 2 == table["before \u2192 now"].tolist()
+    assert ["\u25a0 ticket", "\u25cb info"] == table["severity"].tolist()
+    assert [94.0, 1.0] == table["GPU-hours a day"].tolist()
+    assert ["14 days", "34 days"] == table["age"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("tab", "team", "column", "value"),
+    [
+        ("Incidents", "search", "verdict", "Failures (network)"),
+        ("Held back", "ranking", "held back", "other work, not slower work"),
+        ("Closed", "all teams", "why", "new level"),
+    ],
+)
+def test_each_state_has_a_tab_of_its_own_that_the_link_opens(
+    told: Path, tab: str, team: str, column: str, value: str
+) -> None:
+    table = open_page(PAGE, tab=tab).dataframe[0].value
+
+    assert value == dict(zip(table["team"], table[column], strict=True))[team]
+
+
+def test_a_team_in_the_link_limits_the_list(told: Path) -> None:
+    page = open_page(PAGE, team="ads")
+
+    assert ["ads"] == page.dataframe[0].value["team"].tolist()
+    assert any("` ads ` \u00b7 1 open" in text for text in said(page))
+
+
+def test_an_unknown_team_is_a_sentence(told: Path) -> None:
+    page = open_page(PAGE, team="nobody", metric="tts_seconds")
+
+    assert ["There is no team ` nobody ` in this warehouse."] == warnings(page)
+
+
+def test_a_tab_without_rows_says_so(warehouse: Path) -> None:
+    publish(warehouse, {})
+    page = open_page(PAGE)
+
+    assert "Regressions" == page.title[0].value
+    assert any("Nothing is open" in text for text in said(page))
+
+
+def test_quiet_series_say_why_nothing_is_told(told: Path) -> None:
+    page = open_page(PAGE)
+    page.session_state["quiet series"] = True
+    table = page.run().dataframe[-1].value
+
+    assert ["no more than chance would do", "too few attempts to know what is usual"] == table[
+        "why"
+    ].tolist()
+    assert ["-10 %", words.UNKNOWN] == table["smallest change"].tolist()
+
+
+# -- the evidence --------------------------------------------------------------------------------
+
+
+def test_without_a_day_the_newest_is_shown(told: Path) -> None:
+    page = open_page(PAGE, **TOLD)
+
+    assert [] == warnings(page)
+    assert any("**open**" in text for text in said(page))
+
+
+def test_a_day_in_the_link_opens_exactly_that_regression(told: Path) -> None:
+    since = found.SINCE - timedelta(days=30)
+    page = open_page(PAGE, **TOLD, day=since.isoformat())
+
+    assert [] == warnings(page)
+    assert any("**closed**" in text for text in said(page))
+
+
+def test_the_sentence_and_its_numbers_stand_on_top(told: Path) -> None:
+    page = open_page(PAGE, **TOLD)
+
+    assert any("Trainer init for feed: 2 min 30 s -&gt; 4 min 38 s." in text for text in raw(page))
+    assert {
+        "Before": "2 min 30 s",
+        "Now": "4 min 38 s",
+        "Change": "+85 %",
+        "GPU-hours a day": "94.0",
+        "Found after": "2 days",
+    } == numbers(page)
+    assert "316 attempts" in said(page)
+    assert "294 attempts" in said(page)
+
+
+def test_the_evidence_has_all_its_cards(told: Path) -> None:
+    page = open_page(PAGE, **TOLD)
+
+    assert [
+        "The days around it",
+        "Phases",
+        "Before and after",
+        "Speed or mix",
+        "Jobs",
+        "Failures and preemptions",
+        "What else moved",
+        "Gates",
+    ] == headings(page)[1:]
+    assert [] == failed(page)
+
+
+def test_the_agreed_days_to_find_it_are_compared(told: Path) -> None:
+    soon, late = (
+        open_page(PAGE, **asked)
+        for asked in (TOLD, {"team": "ads", "metric": "checkpoint_save_seconds"})
+    )
+
+    assert any("within the 7 days agreed" in text for text in said(soon))
+    assert any("later than the 7 days agreed" in text for text in said(late))
+
+
+def test_gates_stand_beside_their_thresholds(told: Path) -> None:
+    tables = [each.value for each in open_page(PAGE, **TOLD).dataframe]
+    gates = next(table for table in tables if "needed" in table)
+
+    assert ["84 days", "1.75"] == gates["measured"].tolist()
+    assert ["at least 42 days", "at least 1.00"] == gates["needed"].tolist()
+
+
+def test_the_split_is_said_to_be_on_means(told: Path) -> None:
+    page = open_page(PAGE, **TOLD)
+
+    assert "On means: 2 min 43 s \u2192 4 min 50 s, **+2 min 7 s**" in said(page)
+
+
+def test_what_was_rolled_out_on_the_first_day_is_named(told: Path) -> None:
+    page = open_page(PAGE, **TOLD)
+
+    assert any(
+        "` trainer 8.0 ` was rolled out to all teams on the first day: ` a new compiler `" in text
+        for text in said(page)
+    )
+
+
+def test_evidence_that_is_missing_is_said_card_by_card(told: Path) -> None:
+    page = open_page(PAGE, team="search", metric="failures_network")
+
+    assert [] == failed(page)
+    assert any("No days are kept for this series." in text for text in said(page))
+    assert any("No gate was asked." in text for text in said(page))
+
+
+def test_a_change_of_the_fleet_needs_no_team_in_the_link(told: Path) -> None:
+    page = open_page(PAGE, metric="preemption_ratio")
+
+    assert "` Preemption ratio ` of ` all teams `" == headings(page)[0]
+
+
+# -- links that lead nowhere ---------------------------------------------------------------------
+
+
+def test_a_day_that_moved_opens_the_nearest_and_says_so(told: Path) -> None:
+    moved = found.SINCE - timedelta(days=1)
+    page = open_page(PAGE, **TOLD, day=moved.isoformat())
+
+    assert any(f"began on {words.day(moved)}" in text for text in warnings(page))
+    assert any("**open**" in text for text in said(page))
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-13-45", "'; drop table regressions; --"])
+def test_a_day_that_is_no_day_opens_the_newest_and_says_so(told: Path, day: str) -> None:
+    page = open_page(PAGE, **TOLD, day=day)
+
+    assert any("is not a day" in text for text in warnings(page))
+    assert any("**open**" in text for text in said(page))
+
+
+def test_a_series_that_is_quiet_says_why(told: Path) -> None:
+    page = open_page(PAGE, team="feed", metric="ett_ratio")
+
+    assert any("no more than chance would do" in text for text in warnings(page))
+
+
+def test_an_unknown_measure_is_a_sentence(told: Path) -> None:
+    page = open_page(PAGE, team="feed", metric="<b>luck</b>")
+
+    assert ["There is no series ` <b>luck</b> ` of ` feed ` in this warehouse."] == warnings(page)
+
+
+# -- bad input -----------------------------------------------------------------------------------
+
+
+def test_a_warehouse_from_before_is_no_error(fleet: Path) -> None:
+    for asked in ({}, TOLD):
+        page = open_page(PAGE, **asked)
+
+        assert "Regressions" == page.title[0].value
+        assert [] == failed(page)
+        assert any("published before regressions were looked for" in text for text in said(page))
+
+
+def test_a_table_that_fails_takes_down_its_own_card_only(warehouse: Path) -> None:
+    publish(warehouse, found.whole())
+    with duckdb.connect(str(queries.published(warehouse))) as connection:
+        connection.execute("drop table regression_parts")
+        connection.execute("drop macro table interruptions_by_day")
+    page = open_page(PAGE, **TOLD)
+
+    assert ["regression_parts"] == failed(page)
+    assert "Gates" in headings(page)
+
+
+def test_hostile_names_are_shown_as_text(warehouse: Path) -> None:
+    found.add(serving.publish(warehouse, serving.hostile()), found.hostile())
+    listed = open_page(PAGE)
+    page = open_page(PAGE, team=serving.HOSTILE, metric=f"failures_{serving.HOSTILE}")
+
+    assert [serving.HOSTILE] == listed.dataframe[0].value["team"].tolist()
+    assert not any("<script>" in text for text in (*said(page), *raw(page)))
+    assert any("&lt;script&gt;" in text for text in raw(page))
+    assert any(words.code(serving.HOSTILE) in text for text in headings(page))
+    assert any("was rolled out to" in text for text in said(page))
+
+
+def test_nulls_in_every_column_that_may_be_null_are_no_error(warehouse: Path) -> None:
+    nothing = dict.fromkeys(
+        (
+            "severity",
+            "verdict",
+            "observed",
+            "expected",
+            "change_ratio",
+            "lost_gpu_seconds_per_day",
+            "attempts_before",
+            "attempts_after",
+            "detected_on",
+            "days_to_detect",
+            "is_within_sla",
+            "sentence",
+        )
+    )
+    publish(warehouse, {"regressions": [found.found() | nothing]})
+
+    assert ["feed"] == open_page(PAGE).dataframe[0].value["team"].tolist()
+    assert words.UNKNOWN == numbers(open_page(PAGE, **TOLD))["Before"]
+
+
+def test_a_publish_without_events_is_no_error(warehouse: Path) -> None:
+    found.add(serving.publish(warehouse, serving.empty()), {})
+    page = open_page(PAGE)
+
+    assert [] == failed(page)
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        ("tts_seconds", "Time to start"),
+        ("trainer_init_seconds", "trainer_init"),
+        ("trainer_init_device_init_seconds", "trainer_init \u00b7 device_init"),
+        ("failures_gpu_hardware", "Failures (gpu hardware)"),
+        ("something_new", "something_new"),
+    ],
+)
+def test_a_measure_has_a_name(metric: str, name: str) -> None:
+    assert name == regression_words.measure(metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "shown"),
+    [
+        ("tts_seconds", 252.0, "4 min 12 s"),
+        ("ett_ratio", 0.924, "92.4 %"),
+        ("failures", 12.43, "12.4 per 1,000 GPU-days"),
+        ("failures", None, words.UNKNOWN),
+    ],
+)
+def test_a_value_has_the_unit_of_its_measure(metric: str, value: float | None, shown: str) -> None:
+    assert shown == regression_words.value(metric, value)
+
+
+# -- charts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_charts_are_what_plotly_takes(palette: Palette) -> None:
+    points = pl.DataFrame(found.whole()["regression_points"])
+    before = points.filter(pl.col("day") < found.SINCE)
+    stops = pl.DataFrame(
+        {
+            "day": [found.SINCE],
+            "attribution": ["infra"],
+            "failure_domain": ["<b>network</b>"],
+            "interruptions": [2],
+        }
+    )
+    changes = pl.DataFrame(found.whole()["changes"])
+    figures = [
+        regression.series(
+            points,
+            "feed",
+            "trainer_init_seconds",
+            [regression.Mark(found.SINCE, "since", is_first=True)],
+            changes,
+            (stops, shades(stops, palette)),
+            palette,
+            420,
+        ),
+        regression.days_apart(before, points.clear(), "ett_ratio", palette),
+        regression.split("failures", 3.0, -1.0, palette),
+    ]
+    drawn = [go.Figure(figure.to_dict()) for figure in figures]  # raises on what is not plotly's
+
+    assert [8, 4, 2] == [len(figure.data) for figure in drawn]
+    assert "&lt;b&gt;network&lt;/b&gt;" == drawn[0].data[-1].name
+
+
+def test_a_day_without_attempts_is_a_gap_in_the_line() -> None:
+    points = pl.DataFrame(found.whole()["regression_points"])
+    nothing = pl.DataFrame(schema={"attribution": pl.String, "failure_domain": pl.String})
+    figure = regression.series(
+        points,
+        "feed",
+        "trainer_init_seconds",
+        [],
+        pl.DataFrame(schema={"day": pl.Date, "name": pl.String, "description": pl.String}),
+        (nothing, []),
+        LIGHT,
+        420,
+    )
+    [line] = [trace for trace in figure.data if trace.mode == "lines+markers"]
+
+    assert 60 == len(line.x)
+    assert [26] == [place for place, value in enumerate(line.y) if math.isnan(value)]
+
+
+# -- runbooks ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def books(tmp_path: Path, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "runbooks"
+    folder.mkdir()
+    (folder / "EttRegression.md").write_text(
+        "# EttRegression\n\n**Meaning.** See [design](../design.md), [stale](EttDataStale.md), "
+        "[out](https://example.test/).\n"
+    )
+    (folder / "EttDataStale.md").write_text("# EttDataStale\n\nOld.\n")
+    monkeypatch.setattr(runbooks, "FOLDER", folder)
+    return folder
+
+
+def test_a_runbook_is_shown_with_links_that_lead_somewhere(books: Path) -> None:
+    page = open_page(RUNBOOK, alert="EttRegression")
+
+    assert ["` EttRegression `"] == headings(page)
+    assert any(
+        "See design, [stale](runbook?alert=EttDataStale), [out](https://example.test/)." in text
+        for text in said(page)
+    )
+
+
+@pytest.mark.parametrize("alert", ["", "EttNobody", "../../etc/passwd"])
+def test_an_unknown_runbook_lists_those_that_exist(books: Path, alert: str) -> None:
+    page = open_page(RUNBOOK, alert=alert)
+
+    assert bool(alert) == any("There is no runbook" in text for text in warnings(page))
+    assert any("Every alert" in text for text in said(page))
+    assert [] == headings(page)
+
+
+def test_without_runbooks_the_page_says_where_they_are(
+    books: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runbooks, "FOLDER", books / "nowhere")
+    page = open_page(RUNBOOK)
+
+    assert any("not installed here" in text for text in said(page))

@@ -1,0 +1,267 @@
+"""The weekly digest: the numbers of the views, in three formats, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextvars import copy_context
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import data, digest, regressed, report, words
+from tests.app import serving
+from tests.app.opening import open_page
+
+WEEK = "2026-W09"  # 23 Feb to 1 Mar
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command, in a context of its own: the publish that it pins is nobody else's."""
+    return copy_context().run(report.main, arguments)
+
+
+def written(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the command prints; it must print nothing else and end well."""
+    assert 0 == run(arguments)
+    printed = capsys.readouterr()
+    assert "" == printed.err
+    return printed.out
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(written(capsys, "--format", "json", *arguments))
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert 2 == run(arguments)
+    printed = capsys.readouterr()
+    assert "" == printed.out
+    return printed.err
+
+
+def test_the_numbers_are_those_of_the_window(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = told(capsys, "--week", WEEK, "--team", "feed")
+    data.pin()
+    window = data.row("from window_of('feed', 'all', $1, $2)", date(2026, 2, 23), date(2026, 3, 1))
+
+    assert ("2026-02-23", "2026-03-01") == (said["first_day"], said["last_day"])
+    assert window["ett_gpu_ratio"] == said["numbers"]["ett_gpu_ratio"]["value"]
+    assert window["lost_gpu_seconds"] == pytest.approx(said["numbers"]["lost_gpu_seconds"]["value"])
+    assert window["tts_p50_seconds"] == said["numbers"]["tts_p50_seconds"]["value"]
+    assert 0.8 == said["target_ratio"]
+
+
+def test_the_overview_of_the_same_days_shows_the_same(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serving.publish(warehouse, serving.fleet(last_day=date(2026, 3, 1)))
+    lines = written(capsys, "--week", WEEK, "--format", "md").splitlines()
+    page = open_page(days="7")
+
+    for metric in page.metric:
+        if metric.label in ("ETT", "Lost GPU-hours", "Time to start", "Preemption ratio"):
+            assert any(f"**{metric.label}** | {metric.value} |" in line for line in lines)
+
+
+def test_what_moved_ett_adds_up_to_its_change(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = told(capsys, "--week", WEEK)
+
+    assert pytest.approx(said["ett_change_ratio"], abs=1e-9) == sum(
+        move["moved_ratio"] for move in said["moves"]
+    )
+
+
+def test_the_shares_of_the_areas_add_up_to_one(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    areas = told(capsys, "--week", WEEK, "--team", "feed")["areas"]
+
+    assert pytest.approx(1.0) == sum(area["share_ratio"] for area in areas)
+    assert "effective" == areas[-1]["area"]
+
+
+def test_without_a_week_it_is_the_last_complete_one(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert WEEK == told(capsys)["week"]  # the data ends on Tuesday of the week after
+
+
+def test_a_week_that_is_not_complete_says_so(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "This week is not complete yet" in written(
+        capsys, "--week", "2026-W10", "--format", "md"
+    )
+
+
+def test_the_first_week_is_compared_with_nothing(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serving.publish(warehouse, serving.fleet(days=9))
+    said = told(capsys, "--week", WEEK)
+
+    assert (False, None, []) == (said["is_compared"], said["ett_change_ratio"], said["moves"])
+    assert None is said["numbers"]["ett_gpu_ratio"]["previous"]
+
+
+def test_the_fleet_has_teams_and_a_team_has_none(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "## Teams" in written(capsys, "--week", WEEK, "--format", "md")
+    assert "## Teams" not in written(capsys, "--week", WEEK, "--format", "md", "--team", "feed")
+
+
+def test_the_page_is_one_file_that_asks_for_nothing(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = written(capsys, "--week", WEEK)
+    head, _, rest = page.partition("<script>")  # plotly names addresses that it never asks
+
+    assert "default-src 'none'" in head
+    assert not re.findall(r"""(?:src|href)\s*=|url\(|@import""", head)
+    assert rest.count("Plotly.newPlot(") >= 1
+    assert 3 == page.count('role="img"')
+    assert page.rstrip().endswith("</html>")
+
+
+def test_every_figure_stands_beside_its_numbers(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = written(capsys, "--week", WEEK)
+    figures = [part for part in page.split("<section")[1:] if 'role="img"' in part]
+
+    assert 3 == len(figures)
+    assert all("<details><summary>The numbers</summary>" in part for part in figures)
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "json"])
+def test_a_hostile_fleet_is_text_in_every_format(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    serving.publish(warehouse, serving.hostile())
+    text = written(capsys, "--week", "2026-W10", "--format", kind)
+
+    if kind == "html":
+        body = text.partition("<body>")[2].partition("<script>")[0]
+        assert "<img" not in body
+        assert "&lt;img src=x" in body
+    elif kind == "md":
+        assert f"` {serving.HOSTILE} `" in text
+    else:
+        assert serving.HOSTILE in {job["job_id"] for job in json.loads(text)["jobs"]}
+
+
+def test_a_regression_is_a_sentence(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet = serving.fleet()
+    regression = {
+        "team": "feed",
+        "metric": "tts_p50_seconds",
+        "started_on": date(2026, 2, 25),
+        "state": "open",
+        "severity": "ticket",
+        "verdict": "slower",
+        "observed": 520.0,
+        "expected": 370.0,
+        "change_ratio": 0.41,
+        "lost_gpu_seconds_per_day": 310 * 3600.0,
+    }
+    serving.publish(
+        warehouse,
+        serving.Warehouse(attempts=fleet.attempts, regressions=[regression], targets=fleet.targets),
+    )
+
+    sentence = words.prose(regressed.sentence(regression), 400)
+
+    assert f"- {sentence}, slower, open\n" in written(capsys, "--week", WEEK, "--format", "md")
+
+
+def test_a_file_is_written_where_it_is_asked_for(
+    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "week.md"
+
+    assert "" == written(capsys, "--week", WEEK, "--format", "md", "--output", str(out))
+    assert out.read_text(encoding="utf-8").startswith("# ETT of the fleet, week 2026-W09")
+
+
+def test_a_file_that_cannot_be_written_is_said(
+    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "nowhere" / "week.md")
+
+    assert "cannot be written" in refused(
+        capsys, "--week", WEEK, "--format", "md", "--output", place
+    )
+
+
+@pytest.mark.parametrize("week", ["2026-9", "2026-W54", "W09", "2026-W00", "x", "2026-W09-1"])
+def test_what_is_no_week_is_refused(
+    fleet: Path, capsys: pytest.CaptureFixture[str], week: str
+) -> None:
+    assert f"{week!r} is no week: write" in refused(capsys, "--week", week)
+
+
+@pytest.mark.parametrize(("week", "near"), [("2020-W01", "2026-W01"), ("2030-W01", "2026-W10")])
+def test_a_week_outside_the_data_names_the_nearest(
+    fleet: Path, capsys: pytest.CaptureFixture[str], week: str, near: str
+) -> None:
+    said = refused(capsys, "--week", week)
+
+    assert "is outside the data" in said
+    assert f"Nearest: --week {near}." in said
+
+
+def test_a_team_that_is_not_there_names_the_nearest(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no team 'rankin' in this warehouse. Nearest: 'ranking'" in refused(
+        capsys, "--week", WEEK, "--team", "rankin"
+    )
+
+
+def test_no_warehouse_and_an_empty_one_say_what_to_run(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "make ingest" in refused(capsys)
+
+    serving.publish(warehouse, serving.empty())
+
+    assert "make ingest" in refused(capsys)
+
+
+def test_a_warehouse_can_be_named(
+    fleet_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", "nowhere")
+
+    assert WEEK == told(capsys, "--warehouse", str(fleet_folder))["week"]
+
+
+@pytest.mark.parametrize(
+    ("day", "week"), [(date(2026, 1, 1), "2026-W01"), (date(2027, 1, 1), "2026-W53")]
+)
+def test_weeks_are_iso_weeks(day: date, week: str) -> None:
+    assert week == digest.named(day)
+    assert digest.week_of(week) <= day
+
+
+def test_a_week_without_an_attempt_is_still_a_page(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempts: Sequence[serving.Attempt] = [
+        serving.Attempt(f"j{place}", 1, datetime(2026, 2, day, 9), {"effective": 600.0})
+        for place, day in enumerate((2, 20))
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+
+    assert "No attempt ran in this week" in written(capsys, "--week", "2026-W07")
+    assert None is told(capsys, "--week", "2026-W07")["numbers"]["ett_gpu_ratio"]["value"]

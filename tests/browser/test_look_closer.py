@@ -1,0 +1,59 @@
+"""Job and Data in a browser: the aligned timeline, lazy spans, the walk of one attempt."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Heard
+from tests.browser.test_dashboard import open_page, parameters
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("path", ["/job?job=stubborn&aligned=true", "/data?job=stubborn&attempt=3"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_opens_without_an_error_or_a_request_elsewhere(
+    fleet_url: str, page: Page, heard: Heard, path: str, scheme: str
+) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    open_page(page, fleet_url + path)
+
+    assert [] == heard.errors
+    assert [] == heard.foreign
+
+
+def test_the_aligned_timeline_is_in_the_link(fleet_url: str, page: Page) -> None:
+    open_page(page, f"{fleet_url}/job?job=stubborn")
+    page.get_by_text("Start every attempt at zero").click()
+    expect(page).to_have_url(re.compile(r"aligned=true"))
+
+    expect(page.get_by_test_id("stMain")).to_contain_text("since each attempt's start")
+
+
+def test_spans_come_when_they_are_asked_for(fleet_url: str, page: Page) -> None:
+    open_page(page, f"{fleet_url}/job?job=stubborn&attempt=30")
+    before = page.get_by_test_id("stDataFrame").count()
+    page.get_by_text("Spans of attempt 30, and the dump each came from").click()
+
+    expect(page.get_by_test_id("stDataFrame")).to_have_count(before + 1)
+
+
+def test_an_attempt_is_walked_from_its_page(fleet_url: str, page: Page) -> None:
+    open_page(page, f"{fleet_url}/job?job=stubborn&attempt=30")
+    page.get_by_role("link", name="Walk this attempt from the dump to the rollup").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Data & definitions")
+    expect(page.get_by_test_id("stMain")).to_contain_text("Attempt 30 of stubborn")
+
+    assert {"job=stubborn", "attempt=30"} <= parameters(page)
+
+
+@pytest.mark.parametrize("path", ["/job?job=stubborn", "/data?job=stubborn&attempt=3", "/jobs"])
+def test_a_phone_shows_every_card_in_its_width(fleet_url: str, page: Page, path: str) -> None:
+    page.set_viewport_size({"width": 420, "height": 900})
+    open_page(page, fleet_url + path)
+    main = page.get_by_test_id("stMain")
+
+    assert main.evaluate("each => each.scrollWidth <= each.clientWidth")
