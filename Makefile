@@ -37,7 +37,7 @@ test: ## set up, then everything that must hold: make check, every test, the qui
 	@tools/test-programs
 	@$(MAKE) --no-print-directory check
 	$(bin)/python -m pytest $(parallel)
-	TZ=$(tokyo) $(bin)/python -m pytest -q $(parallel) -m "not (slow or browser or prometheus or real)"
+	TZ=$(tokyo) $(bin)/python -m pytest -q $(parallel) -m "not (slow or browser or prometheus or real)" tests/ingest tests/queries tests/app
 
 install: ## .venv with the locked packages and the ett-* commands; at once where that is already so
 	@tools/install run
