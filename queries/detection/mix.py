@@ -24,17 +24,17 @@ _MIDDLE_SIZE = 5
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The classes of work of one measure: `team` and the codes of what sets them apart."""
+    """The classes of work of one measure: `team` and the codes of what sets them apart.
+
+    `teams` counts the fleet's teams, also those that never told this measure.
+    """
 
     team: Ints
     workload: Ints
     size: Ints
     trial: Ints
     model: Ints
-
-    @property
-    def teams(self) -> int:
-        return int(self.team.max(initial=-1)) + 1
+    teams: int
 
 
 def windows(epochs: int) -> list[slice]:

@@ -107,9 +107,9 @@ def panels(cells: pl.DataFrame, until: date) -> Panels:
     levels, rates = [], []
     for each in _measures(cells, teams, begins):
         if metric(each.name).kind is Kind.LATENCY:
-            levels.append(_levels(each, len(teams), days))
+            levels.append(_levels(each, days))
         else:
-            rates.append(_rates(each, len(teams), days))
+            rates.append(_rates(each, days))
     names = (*teams, FLEET)
     shifting = [each for each in (*levels, *rates) if _can_shift(each.name)]
     return Panels(
@@ -149,39 +149,37 @@ def _measures(cells: pl.DataFrame, teams: list[str], begins: date) -> Iterator[_
                 pl.lit(0.0).alias("gpu_seconds"),
             )
             part = pl.concat([bare, part.with_columns(pl.lit(0.0).alias("exposure"))])
-        yield _cells_of(name, part)
+        yield _cells_of(name, part, len(teams))
 
 
-def _cells_of(name: str, part: pl.DataFrame) -> _Cells:
+def _cells_of(name: str, part: pl.DataFrame, teams: int) -> _Cells:
     codes = [part[name].to_numpy() for name in ("team", "workload", "size", "trial", "model")]
     rows, kind_of = mix.distinct(*codes)
+    team, workload, size, trial, model = (code[rows] for code in codes)
     numbers = [
         part[column].to_numpy().astype(float)
         for column in ("rows", "exposure", "total", "squares", "gpu_seconds")
     ]
     return _Cells(
         name,
-        Classes(*(code[rows] for code in codes)),
+        Classes(team, workload, size, trial, model, teams),
         kind_of,
         part["day"].to_numpy().astype(np.int64),
         *numbers,
     )
 
 
-def _levels(cells: _Cells, teams: int, days: int) -> _Part:
+def _levels(cells: _Cells, days: int) -> _Part:
     """Mean log residuals of each team, and of the fleet beside its teams' levels."""
     effects, team_levels = mix.latency_effects(
         cells.classes, _by_epoch(cells, cells.exposure, days), _by_epoch(cells, cells.total, days)
     )
-    # teams behind the last one that told this measure have no level
-    absent = np.full((teams - len(team_levels), team_levels.shape[1]), np.nan)
-    team_levels = np.concatenate((team_levels, absent))
     effect = effects[cells.kind_of, cells.day // mix.EPOCH_DAYS]
     is_known = ~np.isnan(effect)
     effect = np.where(is_known, effect, 0.0)
     n, logs = cells.exposure * is_known, cells.total * is_known
     squares = cells.squares * is_known - 2 * effect * logs + n * effect**2
-    sums = _summing(cells, teams, days)
+    sums = _summing(cells, days)
     count, total = sums(n), sums(logs - n * effect)
     value = _divided(total, count)
     within = np.maximum(sums(squares) - count * np.nan_to_num(value) ** 2, 0.0)
@@ -224,7 +222,7 @@ def _with_fleet(
     )
 
 
-def _rates(cells: _Cells, teams: int, days: int) -> _Part:
+def _rates(cells: _Cells, days: int) -> _Part:
     """What fell on the exposure, which counts a class as often as it counts for such events."""
     effects, team_rates = mix.rate_effects(
         cells.classes,
@@ -232,7 +230,7 @@ def _rates(cells: _Cells, teams: int, days: int) -> _Part:
         _by_epoch(cells, cells.total, days),
         _by_epoch(cells, cells.squares, days),
     )
-    sums = _summing(cells, teams, days)
+    sums = _summing(cells, days)
     told = _told(cells, sums)
     exposure = sums(cells.exposure)
     adjusted = sums(cells.exposure * effects[cells.kind_of, cells.day // mix.EPOCH_DAYS])
@@ -253,7 +251,7 @@ def _rates(cells: _Cells, teams: int, days: int) -> _Part:
         (
             _without_fleet(explained, np.nan),
             _without_fleet((exposure > 0).astype(float), 0.0),
-            np.zeros((teams + 1, days)),
+            np.zeros((cells.classes.teams + 1, days)),
             *told,
         ),
     )
@@ -266,8 +264,9 @@ def _told(cells: _Cells, sums: Callable[[Floats], Floats]) -> tuple[Floats, ...]
     )
 
 
-def _summing(cells: _Cells, teams: int, days: int) -> Callable[[Floats], Floats]:
+def _summing(cells: _Cells, days: int) -> Callable[[Floats], Floats]:
     """Sums a measure's rows into [team, day]."""
+    teams = cells.classes.teams
     code = cells.classes.team[cells.kind_of] * days + cells.day
 
     def sums(values: Floats) -> Floats:

@@ -2,6 +2,17 @@
 -- grain: one row per job_no, attempt
 with
 
+windows as (
+
+    select
+        *,
+        -- one that still runs has no part in a day that begins with its last word
+        case when outcome = 'running' then greatest(started_us, ended_us - 1) else ended_us end
+            as last_us
+    from attempt_windows
+
+),
+
 saved as (
 
     select
@@ -100,7 +111,7 @@ select
     coalesce(areas.trainer_init_recovery_us, 0) as trainer_init_recovery_us,
     coalesce(areas.pt2_compile_recovery_us, 0) as pt2_compile_recovery_us,
     coalesce(areas.checkpoint_load_recovery_us, 0) as checkpoint_load_recovery_us
-from attempt_windows as windows
+from windows
 inner join job_instrumentation as instrumentation on windows.job_no = instrumentation.job_no
 inner join attempt_gpus as gpus
     on
@@ -114,9 +125,9 @@ inner join calendar_pieces as started_days
         and windows.started_us < started_days.to_us
 inner join calendar_pieces as ended_days
     on
-        ended_days.utc_day = windows.ended_us // 86400000000
-        and windows.ended_us >= ended_days.from_us
-        and windows.ended_us < ended_days.to_us
+        ended_days.utc_day = windows.last_us // 86400000000
+        and windows.last_us >= ended_days.from_us
+        and windows.last_us < ended_days.to_us
 left join job_attributes as attributes on windows.job_no = attributes.job_no
 left join first_batches on windows.attempt_no = first_batches.attempt_no
 left join calendar_pieces as first_batch_days

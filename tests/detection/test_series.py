@@ -142,3 +142,22 @@ def test_distinct_numbers_combinations_however_many_could_be() -> None:
 
         assert [code[first][number].tolist() for code in codes] == [code.tolist() for code in codes]
         assert len(set(zip(*(code.tolist() for code in codes), strict=True))) == len(first)
+
+
+@pytest.mark.parametrize("measure", ["trainer_init_seconds", "ett_ratio", "failures"])
+def test_teams_that_never_told_a_measure_stand_between_and_behind_those_that_did(
+    measure: str,
+) -> None:
+    others = ("ads", "quiet", "silent")
+    told = cells(
+        {"team": "ads", "metric": "checkpoint_save_seconds"},
+        {"team": "quiet", "metric": "checkpoint_save_seconds"},
+        {"team": "silent", "metric": "checkpoint_save_seconds"},
+        {"team": "ranking", "metric": measure},
+    )
+
+    laid = panels(told, day(1))
+
+    series = {*laid.levels.keys, *laid.rates.keys}
+    assert {("ranking", measure), (FLEET, measure)} <= series
+    assert not {(team, measure) for team in others} & series

@@ -1139,34 +1139,42 @@ def midnight(day: date, zone: ZoneInfo) -> int:
 def team_days(
     attempts: Iterable[AttemptMeasures], zone: ZoneInfo
 ) -> dict[tuple[str, date], TeamDayMeasures]:
-    """One row for each day a team (or `fleet`) had an attempt with GPUs running or ending."""
+    """One row for each day of a team (or `fleet`) with anything of an attempt with GPUs."""
     on_day: dict[tuple[str, date], list[AttemptMeasures]] = defaultdict(list)
     for attempt in attempts:
-        for day in days_present(attempt, zone) if attempt.gpus != 0 else ():
+        for day in days_touched(attempt, zone) if attempt.gpus != 0 else ():
             on_day[attempt.team, day].append(attempt)
             on_day["fleet", day].append(attempt)
-    return {key: team_day(*key, present, zone) for key, present in sorted(on_day.items())}
+    return {key: team_day(*key, touching, zone) for key, touching in sorted(on_day.items())}
 
 
 def days_present(attempt: AttemptMeasures, zone: ZoneInfo) -> set[date]:
-    """The days it spent time on, and the one it ended on."""
-    ended = set() if attempt.outcome == "running" else {day_of(attempt.ended_us, zone)}
-    return {day for day, _, _ in attempt.areas_by_day} | ended
+    """The days it spent time on, and its last: a midnight it spoke at last is none of a running."""
+    is_running = attempt.outcome == "running" and attempt.ended_us > attempt.started_us
+    last = attempt.ended_us - 1 if is_running else attempt.ended_us
+    return {day for day, _, _ in attempt.areas_by_day} | {day_of(last, zone)}
+
+
+def days_touched(attempt: AttemptMeasures, zone: ZoneInfo) -> set[date]:
+    """Also those of its good saves: the last may be at that midnight."""
+    saved = {day_of(save.ended_us, zone) for save in attempt.saves if save.status == "good"}
+    return days_present(attempt, zone) | saved
 
 
 def team_day(
-    team: str, day: date, present: Sequence[AttemptMeasures], zone: ZoneInfo
+    team: str, day: date, attempts: Sequence[AttemptMeasures], zone: ZoneInfo
 ) -> TeamDayMeasures:
     def falls_here(instant: int | None) -> bool:
         return instant is not None and day_of(instant, zone) == day
 
-    ended = [a for a in present if a.outcome != "running" and falls_here(a.ended_us)]
+    present = [a for a in attempts if day in days_present(a, zone)]
+    ended = [a for a in attempts if a.outcome != "running" and falls_here(a.ended_us)]
     preempted = [a for a in ended if a.outcome == "preempted"]
-    tts = [a.tts_us for a in present if a.tts_us is not None and falls_here(a.first_batch_us)]
-    ttr = [a.ttr_us for a in present if a.ttr_us is not None and falls_here(a.first_batch_us)]
+    tts = [a.tts_us for a in attempts if a.tts_us is not None and falls_here(a.first_batch_us)]
+    ttr = [a.ttr_us for a in attempts if a.ttr_us is not None and falls_here(a.first_batch_us)]
     saves = [
         save.ended_us - save.captured_us
-        for attempt in present
+        for attempt in attempts
         for save in attempt.saves
         if save.status == "good" and falls_here(save.ended_us)
     ]
@@ -1178,15 +1186,15 @@ def team_day(
         failures=sum(a.outcome in FAILURES for a in ended),
         interruptions=sum(a.outcome in INTERRUPTIONS for a in ended),
         completed=sum(a.outcome == "completed" for a in ended),
-        wall_us=sum(us_on(a, day) for a in present),
-        gpu_us=sum(us_on(a, day) * (a.gpus or 0) for a in present),
-        effective_us=sum(us_on(a, day, "effective") for a in present),
-        effective_gpu_us=sum(us_on(a, day, "effective") * (a.gpus or 0) for a in present),
-        unsaved_us=sum(us_on(a, day, "unsaved") for a in present),
-        unsaved_gpu_us=sum(us_on(a, day, "unsaved") * (a.gpus or 0) for a in present),
+        wall_us=sum(us_on(a, day) for a in attempts),
+        gpu_us=sum(us_on(a, day) * (a.gpus or 0) for a in attempts),
+        effective_us=sum(us_on(a, day, "effective") for a in attempts),
+        effective_gpu_us=sum(us_on(a, day, "effective") * (a.gpus or 0) for a in attempts),
+        unsaved_us=sum(us_on(a, day, "unsaved") for a in attempts),
+        unsaved_gpu_us=sum(us_on(a, day, "unsaved") * (a.gpus or 0) for a in attempts),
         checkpoint_saves=len(saves),
-        checkpoint_save_us=sum(us_on(a, day, "checkpoint_save") for a in present),
-        queue_us=sum(a.queue_us for a in present if falls_here(a.started_us)),
+        checkpoint_save_us=sum(us_on(a, day, "checkpoint_save") for a in attempts),
+        queue_us=sum(a.queue_us for a in attempts if falls_here(a.started_us)),
         tts_p50_us=percentile(tts, 50),
         tts_p90_us=percentile(tts, 90),
         ttr_p50_us=percentile(ttr, 50),
