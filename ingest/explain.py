@@ -25,7 +25,7 @@ Positions = npt.NDArray[np.int64]
 
 _BLOCK = 4 * 1024 * 1024
 _BLANK = b" \t\n\v\f\r"
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)")
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _BOM = "\ufeff"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -169,7 +169,7 @@ def _microseconds(value: Any) -> int | None:
         return None
     try:
         if isinstance(value, str) and _TIME.fullmatch(value):
-            return (datetime.fromisoformat(value) - _EPOCH) // timedelta(microseconds=1)
+            return (datetime.fromisoformat(value.upper()) - _EPOCH) // timedelta(microseconds=1)
         return int(Decimal(str(value)) * 1_000_000)
     except (ValueError, OverflowError, InvalidOperation):
         return None

@@ -101,9 +101,11 @@ def typed(field: str, told: str) -> str:
 def _microseconds(told: str) -> str:
     """RFC 3339 with an offset, or Unix seconds. A time without an offset is null: it is unknown."""
     return (
-        f"case when suffix({told}, 'Z') "
+        f"case when suffix({told}, 'Z') or suffix({told}, 'z') "
         f"or regexp_matches({told}, '[+-][0-9]{{2}}:?[0-9]{{2}}$') "
-        f"then epoch_us(try_cast({told} as timestamptz)) "
+        # its T and Z may be lower case, which a cast alone does not read
+        f"then epoch_us(coalesce(try_cast({told} as timestamptz), "
+        f"try_cast(upper({told}) as timestamptz))) "
         f"else cast(try_cast({told} as decimal(20, 6)) * 1000000 as bigint) end"
     )
 

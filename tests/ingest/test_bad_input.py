@@ -117,6 +117,8 @@ GOOD: dict[str, bytes] = {
     "j" * 256: line(job_id="j" * 256),
     "a long message": line(job_id="a long message", message="ä" * 65_536),
     "an hour ahead": line(job_id="an hour ahead", ts="2026-03-01T01:00:00+01:00"),
+    "lower case": line(job_id="lower case", ts="2026-03-01t00:00:00z"),
+    "a lower case t": line(job_id="a lower case t", ts="2026-03-01t01:00:00.000+01:00"),
     "nanoseconds": line(job_id="nanoseconds", ts="2026-03-01T00:00:00.000000999Z"),
     "a number as text": line(job_id="a number as text", ts="1772323200", step="5"),
     "the largest step": line(job_id="the largest step", step=LONG),
