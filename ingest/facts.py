@@ -6,6 +6,7 @@ What the numbers mean stands in `queries/`; this only says over which jobs and d
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import duckdb
 
@@ -17,22 +18,30 @@ from queries import model
 _EVENTS_AT_ONCE = 6_000_000
 
 
-def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int | None) -> None:
+# A clock that moved on can turn running into lost.
+_RUNNING = "select base_job_no from attempt_facts_kept where outcome = 'running'"
+
+
+def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int) -> None:
     """Recompute the jobs of a batch, the open ones, and every day they were or are in.
 
-    The batch's events are those of `since_file_no` and later; None: nothing new was told.
+    The batch's events are those of `since_file_no` and later.
     """
-    told = (
-        "select job_no from job_keys where job_key in (select job_key from batch_jobs) union "
-        if since_file_no is not None
-        else ""
-    )
-    if since_file_no is not None:
-        links.note(warehouse.connection, since_file_no)
-    # a clock that moved on can turn running into lost
-    running = "select base_job_no from attempt_facts_kept where outcome = 'running'"
-    _touch(warehouse.connection, told + running)
+    links.note(warehouse.connection, since_file_no)
+    told = "select job_no from job_keys where job_key in (select job_key from batch_jobs)"
+    _touch(warehouse.connection, f"{told} union {_RUNNING}")
     _recompute(warehouse, settings, since_file_no)
+
+
+def move_on(warehouse: Warehouse, settings: Settings, file_nos: Sequence[int]) -> None:
+    """Recompute the open jobs, and those whose scheduler's rows stand in dumps of a later moment.
+
+    Of two tellings of a row the one of the later dump holds.
+    """
+    numbers = ", ".join(map(str, file_nos))
+    rows = f"select job_no from told_events where row_key is not null and file_no in ({numbers})"
+    _touch(warehouse.connection, f"{rows} union {_RUNNING}")
+    _recompute(warehouse, settings, None)
 
 
 def rebuild(warehouse: Warehouse, settings: Settings) -> None:

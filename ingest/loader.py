@@ -85,7 +85,7 @@ def move_clocks(
     connection.execute("begin")
     try:
         ledger.move_clocks(connection, file_nos, as_of_us)
-        facts.refresh(warehouse, settings, since_file_no=None)
+        facts.move_on(warehouse, settings, file_nos)
     except BaseException:
         connection.execute("rollback")
         raise

@@ -677,6 +677,19 @@ def test_two_snapshots_in_one_command_are_the_later_one(quiet: Path, tmp_path: P
     assert attempts(quiet) == attempts(tmp_path)
 
 
+def test_a_known_dump_that_was_taken_later_is_believed_of_its_rows(load: Load) -> None:
+    """Of two ends of one row the one that was told last holds, also when only `--as-of` says so."""
+    first = sacct(row(60, "CANCELLED", 0, 10, 400), row(61, "COMPLETED", 0, 10, 500))
+    second = sacct(row(60, "COMPLETED", 0, 10, 300), row(61, "COMPLETED", 0, 10, 600))
+    ends = "select outcome, ended_at from attempts where job_id = 'fleet:60'"
+
+    warehouse = load(first, second)
+    assert [("completed", at(300))] == rows(warehouse, ends)
+
+    load(first, arguments=("--as-of", at(700).isoformat() + "Z"))
+    assert [("cancelled", at(400))] == rows(warehouse, ends)
+
+
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["1234", "4321", "3142"])
