@@ -119,6 +119,14 @@ FAMILIES = (
         note=f"By outcome. {_WINDOW}",
     ),
     Family(
+        "ett_infra_failures",
+        ("team", "window"),
+        "window_of",
+        {"infra_failures": ""},
+        measure="infra_failures",
+        note=_WINDOW,
+    ),
+    Family(
         "ett_interruptions",
         ("team", "domain", "window"),
         "window_interruptions",
@@ -128,11 +136,12 @@ FAMILIES = (
     ),
     Family(
         "ett_interruptions_by_category",
-        ("domain", "category", "window"),
+        ("domain", "category", "attribution", "window"),
         "categories",
         {"interruptions": ""},
         measure="interruptions",
-        note=f"The fleet's by cause; other: causes past the most frequent. {_WINDOW}",
+        note="The fleet's by cause and who can mend it; other: causes past the most frequent. "
+        f"{_WINDOW}",
     ),
     Family(
         "ett_target_ratio",

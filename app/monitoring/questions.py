@@ -171,7 +171,7 @@ _REGRESSIONS = """
         lost_gpu_seconds_per_day desc nulls last,
         team asc,
         metric asc
-    limit 60
+    limit 48
 """
 
 _OPEN_THEN = """

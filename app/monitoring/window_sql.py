@@ -55,6 +55,7 @@ WINDOW_OF = f"""
             measures.ttr_p90_seconds,
             measures.checkpoint_save_p50_seconds,
             measures.checkpoint_save_p90_seconds,
+            measures.infra_failures,
             measures.attempts_ended,
             measures.completed,
             measures.failed,
@@ -90,6 +91,7 @@ WINDOW_OF = f"""
                 as instrumented_ratio,
             sum(preempted) / nullif(sum(attempts_ended), 0) as preemption_ratio,
             sum(unsaved_gpu_seconds) as unsaved_gpu_seconds,
+            sum(infra_failures) as infra_failures,
             sum(completed) as completed,
             sum(failed) as failed,
             sum(preempted) as preempted,
@@ -214,6 +216,7 @@ CATEGORIES = f"""
             windows.window_name,
             coalesce(ends.failure_domain, 'unknown') as domain,
             coalesce(ends.failure_category, 'unclassified') as category,
+            coalesce(any_value(ends.attribution), 'unknown') as attribution,
             sum(ends.interruptions) as interruptions
         from windows
         cross join lateral (
@@ -240,6 +243,7 @@ CATEGORIES = f"""
         counted.window_name as "window",
         if(placed.place <= 20, counted.domain, 'other') as domain,
         if(placed.place <= 20, counted.category, 'other') as category,
+        if(placed.place <= 20, counted.attribution, 'other') as attribution,
         sum(counted.interruptions)::double as interruptions
     from counted
     inner join placed

@@ -181,6 +181,7 @@ counts as (
         count(*) as attempts_ended,
         count(*) filter (where outcome = 'completed') as completed,
         count(*) filter (where outcome = 'failed') as failed,
+        count(*) filter (where outcome in ('failed', 'timeout', 'lost')) as infra_failures,
         count(*) filter (where outcome = 'preempted') as preempted,
         count(*) filter (where outcome = 'cancelled') as cancelled,
         count(*) filter (where outcome = 'timeout') as timeout,

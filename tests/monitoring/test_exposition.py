@@ -98,8 +98,8 @@ def test_no_label_tells_a_job_a_host_a_user_or_a_message() -> None:
     names = {label for family in FAMILIES for label in family.labels}
 
     assert {
-        "team", "area", "window", "stat", "outcome", "domain", "category", "source", "reason",
-        "view", "version", "schema", "metric", "verdict", "severity",
+        "team", "area", "window", "stat", "outcome", "domain", "category", "attribution", "source",
+        "reason", "view", "version", "schema", "metric", "verdict", "severity",
     } == names  # fmt: skip
 
 
@@ -213,6 +213,7 @@ def test_teams_past_the_fifty_largest_are_summed_into_other(warehouse: Path) -> 
         ("ett_attempts", "cancelled"): 0.0,
         ("ett_attempts", "timeout"): 0.0,
         ("ett_attempts", "lost"): 0.0,
+        ("ett_infra_failures",): 0.0,
         ("ett_interruptions", "s"): 1.0,
         ("ett_target_ratio",): 0.9,
     } == pytest.approx(other)
