@@ -55,7 +55,7 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
         elif text.startswith(b":::SYSJSON "):
             log.describe(text)
         elif error := errors.error_in(label, text):
-            log.error(error)
+            log.error(error, number)
     log.close()
     if not log.is_log:
         raise UnreadableDump(

@@ -101,7 +101,12 @@ def _attempt(launch: Launch, gpus: int | None) -> Iterator[Event]:
         yield told
     for failure in launch.failures:
         at_us = failure.at_us if launch.ended_us is None else min(failure.at_us, launch.ended_us)
-        error: Event = {"at_us": at_us, "event": EventKind.FAILURE, "message": failure.message}
+        error: Event = {
+            "at_us": at_us,
+            "event": EventKind.FAILURE,
+            "message": failure.message,
+            "attrs": json.dumps({"line": failure.line_number}),
+        }
         if failure.rank is not None:
             error["rank"] = failure.rank
         yield error

@@ -51,6 +51,7 @@ class Failure:
     at_us: int
     message: str
     rank: int | None
+    line_number: int
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ class Log:
             case key if key in _PROGRESS and launch.running_us:
                 _progress(launch, record)
 
-    def error(self, error: ErrorLine) -> None:
+    def error(self, error: ErrorLine, line_number: int) -> None:
         """An error line. Without a believable time of its own it comes right after all that was
         told before it.
         """
@@ -141,7 +142,7 @@ class Log:
         # a time far off was told in another zone than the reader said
         if told_us is None or not after_us <= told_us < after_us + _HOUR_US:
             told_us = after_us + 1
-        launch.failures.append(Failure(told_us, error.message, error.rank))
+        launch.failures.append(Failure(told_us, error.message, error.rank, line_number))
         if told_us == error.told_us:
             launch.saw(told_us)
         launch.due_to = launch.due_to or error.due_to

@@ -254,6 +254,10 @@ def test_errors_keep_the_order_in_which_they_were_told() -> None:
         (None, "srun: error: n1: task 0: Exited with exit code 134"),
     ] == [(failure.get("rank"), failure["message"]) for failure in failures]
     assert sorted({e["at_us"] for e in failures}) == [e["at_us"] for e in failures]
+    before = len(RUN[:-2])
+    assert [{"line": before + line} for line in (3, 6, 7, 8)] == [
+        json.loads(failure["attrs"]) for failure in failures
+    ]
 
 
 def test_errors_are_few_however_many_lines_tell_them() -> None:
