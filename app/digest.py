@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from app import data, filters, kpis, money, selects, words
+from app import data, filters, kpis, money, regression_rows, selects, words
 
 MOST_JOBS, MOST_CAUSES = 10, 10
 _WEEK: Final = timedelta(days=7)
@@ -97,6 +97,7 @@ class Digest:
     moves: pl.DataFrame
     teams: pl.DataFrame
     regressions: pl.DataFrame
+    regressions_unknown: str  # why, where it is not known what got worse
     jobs: pl.DataFrame
     causes: pl.DataFrame
 
@@ -138,6 +139,7 @@ def gather(week: str | None, team: str) -> Digest:
     moves = data.frame(selects.MOVES, *scope.now, scope.weight, *scope.previous[2:])
     if not scope.is_compared:
         earlier, areas_before, moves = earlier.clear(), areas_before.clear(), moves.clear()
+    unknown = regression_rows.failure()
     known = now["ett"] is not None and before.get("ett") is not None
     return Digest(
         week=named(monday),
@@ -153,7 +155,12 @@ def gather(week: str | None, team: str) -> Digest:
         shares=kpis.shares(areas, areas_before),
         moves=moves,
         teams=_teams(scope) if team == filters.FLEET else pl.DataFrame(),
-        regressions=data.frame(REGRESSIONS, team, scope.first_day, scope.last_day),
+        regressions=(
+            pl.DataFrame(schema={"started_on": pl.Date})
+            if unknown
+            else data.frame(REGRESSIONS, team, scope.first_day, scope.last_day)
+        ),
+        regressions_unknown=unknown,
         jobs=data.frame(JOBS, *scope.now),
         causes=data.frame(CAUSES, *scope.now),
     )

@@ -24,6 +24,8 @@ where
         or (table_name = 'regressions' and column_name = 'sentence')
     )
 """
+# a warehouse from before has no such table
+_DETECTOR: Final = "select failed_because from detector"
 # any warehouse has these columns
 OPEN: Final = "select count(*) as open from regressions where state = 'open'"
 
@@ -125,9 +127,19 @@ def title() -> str:
     """The title of the page with how many are open, where any are and can be counted."""
     try:
         count = data.row(OPEN).get("open")
-    except (data.NothingPublished, data.ViewFailed):
+    except data.NothingPublished:
         count = 0
+    except data.ViewFailed:  # as after a detector that failed
+        count = "?"
     return f"Regressions ({count})" if count else "Regressions"
+
+
+def failure() -> str:
+    """Why it is not known what got worse; nothing where it is."""
+    try:
+        return data.row(_DETECTOR).get("failed_because") or ""
+    except data.ViewFailed:
+        return ""
 
 
 def nearest(found: pl.DataFrame, day: date | None) -> dict[str, Any]:

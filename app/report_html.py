@@ -20,7 +20,7 @@ from app.charts.moved import moved
 from app.charts.trend import ett_by_day
 from app.digest import Digest, Number
 from app.palette import LIGHT
-from app.report_text import days, freshness, regression_lines, sorted_shares
+from app.report_text import days, freshness, no_regressions, regression_lines, sorted_shares
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -191,7 +191,7 @@ def _regressions(digest: Digest) -> str:
     return _card(
         "Regressions of this week",
         "What got worse, and is it real?",
-        f"<ul>{listed}</ul>" if lines else "<p>None is known.</p>",
+        f"<ul>{listed}</ul>" if lines else f"<p>{escape(no_regressions(digest))}</p>",
     )
 
 

@@ -52,7 +52,8 @@ def markdown(digest: Digest) -> str:
         *_moves(digest),
         *_teams(digest),
         "## Regressions of this week",
-        "\n".join(f"- {line}" for line in regression_lines(digest, _prose)) or "None is known.",
+        "\n".join(f"- {line}" for line in regression_lines(digest, _prose))
+        or _prose(no_regressions(digest)),
         "## What stopped jobs",
         _table(
             ("cause", "attributed to", "interruptions", "GPU-hours lost"),
@@ -113,7 +114,7 @@ def json_text(digest: Digest) -> str:
         "areas": _rows(sorted_shares(digest)),
         "moves": _rows(digest.moves),
         "teams": _rows(digest.teams),
-        "regressions": _rows(digest.regressions),
+        "regressions": None if digest.regressions_unknown else _rows(digest.regressions),
         "causes": _rows(digest.causes),
         "jobs": _rows(digest.jobs),
     }
@@ -151,6 +152,12 @@ def regression_lines(digest: Digest, write: Callable[[str], str]) -> list[str]:
         f"{row['state']}"
         for row in digest.regressions.iter_rows(named=True)
     ]
+
+
+def no_regressions(digest: Digest) -> str:
+    """Why no regression is listed: there is none, or nobody knows."""
+    why = digest.regressions_unknown
+    return f"{why[:1].upper()}{why[1:]}." if why else "None is known."
 
 
 def _moves(digest: Digest) -> list[str]:

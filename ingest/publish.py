@@ -5,6 +5,7 @@ Holds facts and rollups only; a reader never sees a half state, and never waits 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -16,11 +17,12 @@ import duckdb
 from ingest import calendar, detail
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse
-from queries import model, regressions
+from queries import model, regression_tables
 
 KEPT_PUBLICATIONS = 3
 _WHOLE_EVERY = 64
 
+_LOG = logging.getLogger("ingest")
 _SERVING = re.compile(r"serving-(\d+)\.duckdb")
 
 
@@ -150,11 +152,16 @@ def _build(
     try:
         _describe(connection, settings, now)
         model.serve(connection)
-        regressions.serve(connection, settings.detection)
-        connection.execute("use warehouse")
+        failure = regression_tables.serve(connection, settings.detection)
     finally:
         connection.execute("use warehouse")
         connection.execute("detach serving")
+    if failure is not None:
+        _LOG.warning(
+            "%s. Everything else is published, and the next ingest that changes anything tries "
+            "again: please report this line.",
+            failure,
+        )
 
 
 def _lay_out_days(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""What got worse: the detector over all series of a fleet, and its tables in a published file.
+"""What got worse: the detector over all series of a fleet.
 
 What it finds is a function of the facts: recomputed at each publish, never accumulated, so that
 late data, a repeated ingest and a rebuild give the same list.
@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
-import duckdb
 import numpy as np
 import polars as pl
 
-from queries import model
-from queries.detection import effects, gates, grouping, method, sentences, series
+from queries.detection import effects, gates, grouping, method, series
 from queries.detection.episodes import History, history
 from queries.detection.gates import Gate, State
 from queries.detection.grouping import Change, Group
@@ -29,37 +27,6 @@ _POINT_DAYS = 60
 _POINT_DAYS_BEFORE = 45
 _OTHER_TEAMS = 11
 _HOUR = 3600.0
-
-_LAYER = "serving/regressions"
-
-# logs and their squares are kept in millionths, seconds of shares in thousandths
-_CELLS = """
-select
-    team,
-    metric,
-    day,
-    workload,
-    size,
-    trial,
-    model,
-    rows,
-    case when is_share then exposure / 1e3 else exposure end as exposure,
-    total / unit as total,
-    squares / (unit * unit) as squares,
-    coalesce(gpu_us, 0) / 1e6 as gpu_seconds
-from (
-    select
-        *,
-        metric in ('ett_ratio', 'unsaved_ratio', 'stalled_ratio') as is_share,
-        case
-            when metric like '%_seconds' then 1e6
-            when is_share then 1e3
-            else 1.0
-        end as unit
-    from series_cells
-)
-order by team, metric, day, workload, size, trial, model
-"""
 
 Row = dict[str, object]
 
@@ -178,45 +145,6 @@ def detect(cells: pl.DataFrame, through: date, settings: Settings) -> Found:
             if name != "quiet" or place == len(pieces) - 1:
                 rows[name] += more
     return Found(**{name: pl.DataFrame(rows[name], schema) for name, schema in SCHEMAS.items()})
-
-
-def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    """Add what got worse to the attached database `serving`, after `model.serve` filled it.
-
-    Reads the kept facts of the database `warehouse`. Leaves `serving` as the default.
-    """
-    connection.execute("use warehouse")
-    model.compute(connection, "alerts")
-    connection.execute("use serving")
-    found = detect(_cells(connection), _last_complete_day(connection), settings)
-    for name in SCHEMAS:
-        _keep(connection, f"found_{name}", getattr(found, name))
-    for each in model.models(_LAYER):
-        if each.name != "regressions":
-            connection.execute(f"create or replace table {each.name} as {each.sql}")
-    _keep(connection, "found_sentences", sentences.told(connection))
-    [whole] = [each for each in model.models(_LAYER) if each.name == "regressions"]
-    connection.execute(f"create or replace table {whole.name} as {whole.sql}")
-    for name in (*SCHEMAS, "sentences"):
-        connection.execute(f"drop table temp.found_{name}")
-    model.forget(connection, "alerts")
-
-
-def _last_complete_day(connection: duckdb.DuckDBPyConnection) -> date:
-    [(day,)] = connection.execute("select max(day) from days where is_complete").fetchall()
-    return day or date.min
-
-
-def _cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """The sums of `series_cells` in the units of `series.COLUMNS`."""
-    cells: pl.DataFrame = connection.sql(_CELLS).pl()
-    return cells.cast(dict(series.COLUMNS))  # type: ignore[arg-type]
-
-
-def _keep(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
-    connection.register("told", frame.to_arrow())
-    connection.execute(f"create or replace temp table {name} as select * from told")
-    connection.unregister("told")
 
 
 def _pieces(cells: pl.DataFrame, through: date) -> Iterator[tuple[pl.DataFrame, date]]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from queries import regression_tables
 from tests.app.serving import HOSTILE, LAST_DAY
 
 _KEY: Final[Mapping[str, str]] = {"team": "varchar", "metric": "varchar", "started_on": "date"}
@@ -172,6 +173,14 @@ def add(path: Path, rows: Rows) -> None:
                 connection.register("told", frame)
                 connection.execute(f"insert into {name} by name from told")
                 connection.unregister("told")
+
+
+def fail(path: Path, reason: str) -> None:
+    """Make a published file one whose detector failed."""
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{path}' as serving")
+        connection.execute("use serving")
+        regression_tables.say_unknown(connection, reason)
 
 
 def found(

@@ -22,6 +22,7 @@ from tests.app.opening import open_page, said, warnings
 
 PAGE, RUNBOOK = "views/regressions.py", "views/runbook.py"
 LATE = found.SINCE - timedelta(days=20)
+REASON = "cannot be judged: a fault"
 TOLD = {"team": "feed", "metric": "trainer_init_seconds"}
 
 
@@ -263,6 +264,24 @@ def test_a_warehouse_from_before_is_no_error(fleet: Path) -> None:
         assert "Regressions" == page.title[0].value
         assert [] == failed(page)
         assert any("published before regressions were looked for" in text for text in said(page))
+
+
+def test_a_detector_that_failed_is_said_on_the_page_in_the_sidebar_and_on_overview(
+    warehouse: Path,
+) -> None:
+    publish(warehouse, found.whole())
+    found.fail(queries.published(warehouse), REASON)
+
+    for asked in ({}, TOLD):
+        page = open_page(PAGE, **asked)
+
+        assert "Regressions (?)" == page.title[0].value
+        assert any("Cannot be judged" in each.value for each in page.error)
+        assert not any("Nothing is open" in text for text in said(page))
+    overview = open_page()
+
+    assert ["regressions"] == failed(overview)
+    assert any("cannot be judged" in each.value for each in overview.error)
 
 
 def test_a_table_that_fails_takes_down_its_own_card_only(warehouse: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app import data, digest, regressed, report, words
-from tests.app import serving
+from tests.app import found, serving
 from tests.app.opening import open_page
 
 WEEK = "2026-W09"  # 23 Feb to 1 Mar
@@ -33,8 +33,8 @@ def written(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(written(capsys, "--format", "json", *arguments))
-    return found
+    read: dict[str, Any] = json.loads(written(capsys, "--format", "json", *arguments))
+    return read
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -182,6 +182,19 @@ def test_a_regression_is_a_sentence(warehouse: Path, capsys: pytest.CaptureFixtu
     sentence = words.prose(regressed.sentence(regression), 400)
 
     assert f"- {sentence}, slower, open\n" in written(capsys, "--week", WEEK, "--format", "md")
+
+
+def test_a_detector_that_failed_is_no_week_without_regressions(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found.fail(serving.publish(warehouse, serving.fleet()), "cannot be judged: a fault")
+
+    assert told(capsys)["regressions"] is None
+    for form in ("md", "html"):
+        text = written(capsys, "--format", form)
+
+        assert "Cannot be judged" in text
+        assert "None is known." not in text
 
 
 def test_a_file_is_written_where_it_is_asked_for(

@@ -14,8 +14,9 @@ from typing import Any
 import duckdb
 
 from ingest import calendar
-from queries import published, regressions
+from queries import published, regression_tables
 from queries.model import compute
+from queries.regressions import Settings
 
 BEGINS = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
 DAYS, SLOWER_FROM = 92, 78
@@ -134,7 +135,7 @@ def served(warehouse: Path, folder: Path) -> Path:
         path = str(folder / "serving.duckdb").replace("'", "''")
         connection.execute(f"attach '{path}' as serving")
         connection.execute("use serving")
-        regressions.serve(connection, regressions.Settings())
+        regression_tables.serve(connection, Settings())
         connection.execute("use warehouse")
         connection.execute("detach serving")
     return folder / "serving.duckdb"

@@ -1,0 +1,254 @@
+"""What got worse, as tables of a published file: made anew where anything they depend on changed.
+
+Where the detector fails, the file says so: its view `regressions` cannot be read then, so that no
+reader takes an empty list for a quiet fleet. Finds nothing itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+from dataclasses import asdict
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from queries import model
+from queries.detection import sentences, series
+from queries.regressions import SCHEMAS, Settings, detect
+
+_LAYER = "serving/regressions"
+_FOLDER = Path(__file__).parent
+
+# A fault of the detector on some data. A disk, a lost file or an interrupt is none.
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PolarsError,
+    duckdb.DataError,
+    duckdb.InternalError,
+    duckdb.NotSupportedError,
+    duckdb.OutOfMemoryException,
+    duckdb.ProgrammingError,
+)
+
+_SQL_TYPES = {
+    pl.String: "varchar",
+    pl.Date: "date",
+    pl.Float64: "double",
+    pl.Int64: "bigint",
+    pl.Boolean: "boolean",
+}
+
+# logs and their squares are kept in millionths, seconds of shares in thousandths
+_CELLS = """
+select
+    team,
+    metric,
+    day,
+    workload,
+    size,
+    trial,
+    model,
+    rows,
+    case when is_share then exposure / 1e3 else exposure end as exposure,
+    total / unit as total,
+    squares / (unit * unit) as squares,
+    coalesce(gpu_us, 0) / 1e6 as gpu_seconds
+from (
+    select
+        *,
+        metric in ('ett_ratio', 'unsaved_ratio', 'stalled_ratio') as is_share,
+        case
+            when metric like '%_seconds' then 1e6
+            when is_share then 1e3
+            else 1.0
+        end as unit
+    from series_cells
+)
+order by team, metric, day, workload, size, trial, model
+"""
+
+# Of everything that the tables are made of, in any order; days after $1 are not looked at.
+_INPUTS = """
+select 'cells' as part, count(*) as rows, sum(hash(told)) as told
+from series_cells as told where day <= $1
+union all
+select 'ends', count(*), sum(hash(told)) from series_ends as told where day <= $1
+union all
+select 'observations', count(*), sum(hash(told)) from series_observations as told where day <= $1
+union all
+select 'shares', count(*), sum(hash(told)) from series_shares as told where day <= $1
+union all
+select 'names', count(*), sum(hash(names.job_no, names.job_id))
+from warehouse.job_names_kept as names
+where names.job_no in (select job_no from series_shares where day <= $1)
+union all
+select 'changes', count(*), sum(hash(told)) from changes as told
+"""
+
+
+def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:
+    """Add what got worse to the attached database `serving`, after `model.serve` filled it.
+
+    Reads the kept facts of the database `warehouse`. Leaves `serving` as the default. Returns None,
+    or why it is not known what got worse; a file that says so is whole in everything else.
+    """
+    connection.execute("use serving")
+    [changes] = [each for each in model.models(_LAYER) if each.name == "changes"]
+    connection.execute(f"create or replace table {changes.name} as {changes.sql}")
+    try:
+        _serve(connection, settings)
+    except _FAULTS as error:
+        reason = _reason(error)
+        connection.execute("use serving")
+        say_unknown(connection, reason)
+        return reason
+    finally:
+        connection.execute("use serving")
+        for name in (*SCHEMAS, "sentences"):
+            connection.execute(f"drop table if exists temp.found_{name}")
+        model.forget(connection, "alerts")
+    return None
+
+
+def say_unknown(connection: duckdb.DuckDBPyConnection, reason: str) -> None:
+    """Leave in `serving`, the default, a view `regressions` that fails with the reason.
+
+    It has the columns that it always has. There is no evidence then.
+    """
+    _note(connection, None, reason)
+    _forget(connection)
+    columns = {name: _SQL_TYPES[kind] for name, kind in SCHEMAS["regressions"].items()}
+    failing = [
+        f"error(failed_because)::{kind} as {name}"
+        for name, kind in {**columns, "sentence": "varchar"}.items()
+    ]
+    connection.execute(
+        f"create view regressions as select {', '.join(failing)} "
+        "from detector where error(failed_because) is null"
+    )
+
+
+def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    connection.execute("use warehouse")
+    model.compute(connection, "alerts")
+    connection.execute("use serving")
+    through = _last_complete_day(connection)
+    inputs = _fingerprint(connection, settings, through)
+    if inputs == _made_of(connection):
+        return
+    found = detect(_cells(connection), through, settings)
+    for name in SCHEMAS:
+        _keep(connection, f"found_{name}", getattr(found, name))
+    _forget(connection)
+    [whole] = [each for each in _models() if each.name == "regressions"]
+    for each in _models():
+        if each is not whole:
+            connection.execute(f"create table {each.name} as {each.sql}")
+    _keep(connection, "found_sentences", sentences.told(connection))
+    connection.execute(f"create table {whole.name} as {whole.sql}")
+    _note(connection, inputs, None)
+
+
+def _fingerprint(connection: duckdb.DuckDBPyConnection, settings: Settings, through: date) -> str:
+    """Equal where the tables would be: of what was told, of the settings, of this release."""
+    told = connection.execute(_INPUTS, [through]).fetchall()
+    parts = (through, sorted(asdict(settings).items()), sorted(told), _release())
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@cache
+def _release() -> str:
+    """Changes when the detector, its thresholds or its SQL do."""
+    told = hashlib.sha256()
+    for path in sorted(
+        [
+            _FOLDER / "regressions.py",
+            _FOLDER / "model.py",
+            *(_FOLDER / "detection").glob("*.py"),
+            *(_FOLDER / "detection").glob("*.csv"),
+            *(_FOLDER / "alerts").glob("*.sql"),
+            *(_FOLDER / _LAYER).glob("*.sql"),
+        ]
+    ):
+        told.update(path.name.encode() + path.read_bytes())
+    return told.hexdigest()
+
+
+def _made_of(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """The fingerprint of the tables that the file has from the publication before, if it has."""
+    if "detector" not in _present(connection):
+        return None
+    [(made_of,)] = connection.execute("select made_of from detector").fetchall()
+    return None if made_of is None else str(made_of)
+
+
+def _note(connection: duckdb.DuckDBPyConnection, made_of: str | None, reason: str | None) -> None:
+    connection.execute(
+        "create or replace table detector as "
+        "select ?::varchar as made_of, ?::varchar as failed_because",
+        [made_of, reason],
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """What failed and where, for whoever mends it; without the numbers of the fleet."""
+    places = [
+        f"{Path(frame.filename).relative_to(_FOLDER.parent)}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(_FOLDER)
+    ]
+    return (
+        f"it is not known what got worse: the detector failed with {type(error).__name__} "
+        f"at {places[-1]}"
+    )
+
+
+def _models() -> list[model.Model]:
+    """Those of a regression; roll-outs are told whatever the detector does."""
+    return [each for each in model.models(_LAYER) if each.name != "changes"]
+
+
+def _forget(connection: duckdb.DuckDBPyConnection) -> None:
+    present = _present(connection)
+    for each in _models():
+        if kind := present.get(each.name):
+            connection.execute(f"drop {kind} {each.name}")
+
+
+def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """What is in the file, by name: `table` or `view`."""
+    return dict(
+        connection.execute(
+            "select table_name, 'table' from duckdb_tables() where database_name = 'serving' "
+            "union all "
+            "select view_name, 'view' from duckdb_views() where database_name = 'serving'"
+        ).fetchall()
+    )
+
+
+def _last_complete_day(connection: duckdb.DuckDBPyConnection) -> date:
+    [(day,)] = connection.execute("select max(day) from days where is_complete").fetchall()
+    return day or date.min
+
+
+def _cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """The sums of `series_cells` in the units of `series.COLUMNS`."""
+    cells: pl.DataFrame = connection.sql(_CELLS).pl()
+    return cells.cast(dict(series.COLUMNS))  # type: ignore[arg-type]
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
+    connection.register("told", frame.to_arrow())
+    connection.execute(f"create or replace temp table {name} as select * from told")
+    connection.unregister("told")

@@ -1,0 +1,225 @@
+"""What a publication says of what got worse: made anew when anything changed, and never in its way.
+
+Short histories: what is found in long ones is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from app.monitoring.reading import answers, tables
+from app.warehouse import connect
+from queries import published, regression_tables
+from queries.regressions import SCHEMAS, Found, Settings, detect
+from tests.detection import dumps
+from tests.queries.engine import ingest, rows, write_dump
+
+FIRST = date(2026, 1, 5)
+KEPT = ("regressions", "quiet_series", "regression_gates", "detector")
+EVIDENCE = """
+select table_name from duckdb_tables() where table_name ~ '^regression_|quiet_series'
+"""
+
+
+def load(warehouse: Path, *days: int, as_of: int, seed: int = 4, most: int = 1000) -> None:
+    """Load the first jobs of these days, 0 the first; the clock reaches the start of `as_of`.
+
+    A batch that touches a quarter of all jobs is published whole, a smaller one in part.
+    """
+    chosen = [job for job in dumps.jobs(seed) if job.day in days][:most]
+    jobs = [
+        event | {"job_id": f"{seed}-{event['job_id']}"}
+        for event in dumps.events(chosen)
+        if event["event"] != "change"
+    ]
+    reaches = f"{FIRST + timedelta(days=as_of)}T00:00:00Z"
+
+    assert 0 == ingest(
+        warehouse, write_dump(warehouse.parent / f"{days}.jsonl", jobs), "--as-of", reaches
+    )
+
+
+def broken(cells: pl.DataFrame, through: date, settings: Settings) -> Found:
+    raise ValueError("of team secret")
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Days 1 and 2 and half of day 3, published."""
+    warehouse = tmp_path_factory.mktemp("loaded") / "warehouse"
+    load(warehouse, 1, 2, 3, as_of=3)
+    return warehouse
+
+
+@pytest.fixture
+def warehouse(loaded: Path, tmp_path: Path) -> Path:
+    shutil.copytree(loaded, tmp_path / "warehouse")
+    return tmp_path / "warehouse"
+
+
+@pytest.fixture
+def through(monkeypatch: pytest.MonkeyPatch) -> list[date]:
+    """The last days with which the detector is run from now on."""
+    days: list[date] = []
+
+    def noting(cells: pl.DataFrame, last: date, settings: Settings) -> Found:
+        days.append(last)
+        return detect(cells, last, settings)
+
+    monkeypatch.setattr(regression_tables, "detect", noting)
+    return days
+
+
+# -- a detector that fails -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def failed(loaded: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A publication with a detector that fails, and what the ingest warned of."""
+    warehouse = tmp_path_factory.mktemp("failed") / "warehouse"
+    shutil.copytree(loaded, warehouse)
+    warnings = Warnings(logging.WARNING)
+    logging.getLogger("ingest").addHandler(warnings)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(regression_tables, "detect", broken)
+        load(warehouse, 4, as_of=5)
+    logging.getLogger("ingest").removeHandler(warnings)
+    return warehouse, warnings.told
+
+
+class Warnings(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.told: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.told.append(record.getMessage())
+
+
+def test_a_failing_detector_does_not_stop_a_publication(failed: tuple[Path, list[str]]) -> None:
+    warehouse, [warning] = failed
+
+    assert [(FIRST + timedelta(days=4),)] == rows(warehouse, "select max(day) from team_day")
+    assert "the detector failed with ValueError at queries/regression_tables.py:" in warning
+    assert "report this line" in warning
+    assert "secret" not in warning
+
+
+@pytest.mark.parametrize("select", ["count(*)", "team", "max(lost_gpu_seconds_per_day)"])
+def test_after_a_failure_no_reader_can_take_the_fleet_for_a_quiet_one(
+    select: str, failed: tuple[Path, list[str]]
+) -> None:
+    with pytest.raises(duckdb.Error, match=r"not known what got worse.* ValueError"):
+        rows(failed[0], f"select {select} from regressions where state = 'open'")
+
+
+def test_after_a_failure_the_columns_stay_and_the_evidence_goes(
+    loaded: Path, failed: tuple[Path, list[str]]
+) -> None:
+    columns = "select column_name, column_type from (describe regressions) order by all"
+
+    assert rows(loaded, columns) == rows(failed[0], columns)
+    assert [] == rows(failed[0], EVIDENCE)
+    assert rows(loaded, EVIDENCE)
+
+
+def test_after_a_failure_the_exporter_tells_of_no_regression_and_says_that_it_could_not(
+    failed: tuple[Path, list[str]],
+) -> None:
+    with closing(connect(published(failed[0]))) as connection:
+        told = tables(list(answers(connection)), "1")
+    success = {row["view"]: row["success"] for row in told["exporter"]}
+
+    assert "regressions" not in told
+    assert 0 == success.pop("regressions")
+    assert {1} == set(success.values())
+
+
+def test_the_publication_after_a_failure_tries_again(
+    failed: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(failed[0], warehouse)
+    load(warehouse, 4, as_of=6)
+
+    assert [] == rows(warehouse, "from regressions")
+    assert [(None,)] == rows(warehouse, "select failed_because from detector")
+
+
+def test_a_full_disk_is_no_fault_of_the_detector(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_a_full_disk(*_: object) -> Found:
+        raise duckdb.IOException("Could not write file: No space left on device")
+
+    before = published(warehouse)
+    monkeypatch.setattr(regression_tables, "detect", on_a_full_disk)
+    dump = write_dump(warehouse.parent / "late.jsonl", dumps.events(dumps.jobs()[:3]))
+
+    assert 2 == ingest(warehouse, dump)
+    assert before == published(warehouse)
+
+
+# -- what makes it run ---------------------------------------------------------------------------
+
+
+def test_the_detector_does_not_run_for_what_the_unfinished_day_told(
+    warehouse: Path, through: list[date]
+) -> None:
+    before = {name: rows(warehouse, f"from {name} order by all") for name in KEPT}
+    sequence = published(warehouse)
+
+    load(warehouse, 3, as_of=3, seed=5, most=4)
+
+    assert [] == through
+    assert sequence != published(warehouse)
+    assert before == {name: rows(warehouse, f"from {name} order by all") for name in KEPT}
+    assert before["quiet_series"]
+
+
+def test_the_detector_runs_when_a_day_is_complete(warehouse: Path, through: list[date]) -> None:
+    load(warehouse, 1, 2, 3, as_of=4)
+
+    assert [FIRST + timedelta(days=3)] == through
+
+
+def test_the_detector_runs_for_late_data(warehouse: Path, through: list[date]) -> None:
+    load(warehouse, 0, as_of=3, seed=5, most=1)
+
+    assert [FIRST + timedelta(days=2)] == through
+
+
+def test_the_detector_runs_under_other_settings(
+    warehouse: Path, through: list[date], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "ett.toml"
+    config.write_text("[regressions]\nsla_days = 3\n", encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(config))
+    load(warehouse, 1, 2, 3, as_of=3)
+
+    assert [FIRST + timedelta(days=2)] == through
+
+
+def test_the_detector_runs_for_a_roll_out_which_it_may_have_to_name(
+    warehouse: Path, through: list[date], tmp_path: Path
+) -> None:
+    at = datetime(2026, 1, 7, tzinfo=UTC).timestamp()
+    change = {"ts": at, "event": "change", "name": "driver 570"}
+
+    assert 0 == ingest(warehouse, write_dump(tmp_path / "change.jsonl", [change]))
+    assert [FIRST + timedelta(days=2)] == through
+    assert [("driver 570",)] == rows(warehouse, "select name from changes")
+
+
+def test_every_column_of_a_found_regression_has_a_type_in_the_view_that_fails() -> None:
+    assert set(SCHEMAS["regressions"].values()) <= set(regression_tables._SQL_TYPES)
