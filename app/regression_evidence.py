@@ -348,14 +348,10 @@ def split(shown: Case, colours: Palette) -> None:
         if not whole or whole["speed_change"] is None or whole["mix_change"] is None:
             st.caption("This series has no classes of work to compare.")
             return
-        told = {
-            name: regression_words.of_mean(shown.metric, whole[name])
-            for name in ("before_mean", "after_mean", "mean_change", "speed_change", "mix_change")
-        }
         st.markdown(
-            f"On means: {regression_words.plain(shown.metric, told['before_mean'])} \u2192 "
-            f"{regression_words.plain(shown.metric, told['after_mean'])}, "
-            f"**{regression_words.difference(shown.metric, told['mean_change'])}**"
+            f"On means: {regression_words.plain(shown.metric, whole['before_mean'])} \u2192 "
+            f"{regression_words.plain(shown.metric, whole['after_mean'])}, "
+            f"**{regression_words.difference(shown.metric, whole['mean_change'])}**"
             + (
                 ""
                 if regression_words.is_time(shown.metric) or regression_words.is_ratio(shown.metric)
@@ -364,9 +360,7 @@ def split(shown: Case, colours: Palette) -> None:
         )
         classes = data.frame(regression_rows.CLASSES, *shown.key)
         parts.chart(
-            regression.split(
-                shown.metric, told["speed_change"] or 0.0, told["mix_change"] or 0.0, colours
-            ),
+            regression.split(shown.metric, whole["speed_change"], whole["mix_change"], colours),
             alt=f"Change of the mean by speed and mix. {shown.about}",
             stem=f"{shown.stem}_split",
             table=classes,
@@ -385,9 +379,7 @@ def _classes(shown: Case, classes: pl.DataFrame) -> None:
     rows = list(classes.iter_rows(named=True))
 
     def means(column: str, told: Any) -> list[str]:
-        return [
-            told(shown.metric, regression_words.of_mean(shown.metric, row[column])) for row in rows
-        ]
+        return [told(shown.metric, row[column]) for row in rows]
 
     st.dataframe(
         pl.DataFrame(
@@ -617,6 +609,12 @@ def gates(shown: Case) -> None:
 
 def _smallest(shown: Case) -> str:
     team, metric, _ = shown.key
+    # a file from before has no such column
+    if (before := shown.row.get("smallest_change_ratio")) is not None:
+        return (
+            "The smallest change that this series would have shown on the day before, within 14 "
+            f"days in four cases of five: {regression_words.change(before)}."
+        )
     told = data.row(regression_rows.SMALLEST, team, metric)
     if told and told["smallest_change_ratio"] is not None:
         return (

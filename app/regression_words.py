@@ -12,7 +12,6 @@ from typing import Any, Final
 from app import words
 from app.palette import AREA_ORDER
 
-_DAY_GPU_SECONDS: Final = 86_400_000.0  # failures are counted per 1,000 GPU-days
 _PHASES: Final = sorted(AREA_ORDER, key=len, reverse=True)
 _MEASURES: Final[Mapping[str, str]] = {
     "tts_seconds": "Time to start",
@@ -167,12 +166,6 @@ def difference(metric: str, number: float | None) -> str:
     if is_time(metric):
         return f"{'+' if number > 0 else ''}{words.duration(number)}"
     return words.points(number) if is_ratio(metric) else f"{number:+.1f}"
-
-
-def of_mean(metric: str, number: float | None) -> float | None:
-    """A mean of the split in the unit of its series; failures are split per GPU-second."""
-    is_rate = not is_time(metric) and not is_ratio(metric)
-    return number * _DAY_GPU_SECONDS if is_rate and number is not None else number
 
 
 def change(ratio: float | None) -> str:

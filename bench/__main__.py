@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import causes, texts
+from bench import causes, detection, texts
 from bench.processes import Cost, in_turn, middle, python
 from ingest import fields
 
@@ -29,6 +29,8 @@ def main() -> int:
     texts.main()
     print("\nCauses")
     causes.main()
+    print("\nDetection, on few fleets: `python -m bench.detection --full` takes an hour")
+    detection.main([])
     return 0
 
 

@@ -147,7 +147,7 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     inputs = _fingerprint(connection, settings, through)
     if inputs == _made_of(connection):
         return
-    found = detect(_cells(connection), through, settings)
+    found = detect(cells(connection), through, settings)
     for name in SCHEMAS:
         _keep(connection, f"found_{name}", getattr(found, name))
     _forget(connection)
@@ -242,7 +242,7 @@ def _last_complete_day(connection: duckdb.DuckDBPyConnection) -> date:
     return day or date.min
 
 
-def _cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+def cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """The sums of `series_cells` in the units of `series.COLUMNS`."""
     cells: pl.DataFrame = connection.sql(_CELLS).pl()
     return cells.cast(dict(series.COLUMNS))  # type: ignore[arg-type]

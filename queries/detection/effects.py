@@ -5,6 +5,7 @@ Numbers only; words are in `sentence`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,8 +100,19 @@ def smallest(told: History) -> Floats:
 
     As it was over its last weeks; nan where it cannot be judged.
     """
-    panel, seen = told.panel, told.newest()
-    recent = slice(max(0, panel.days - BEFORE_DAYS), panel.days)
+    recent = slice(max(0, told.panel.days - BEFORE_DAYS), told.panel.days)
+    return _smallest(told.panel, range(len(told.panel.keys)), told.newest(), recent)
+
+
+def smallest_before(told: History, episode: Episode) -> float:
+    """The same of the series of an episode, as it was over the weeks before its onset."""
+    seen = told.view(episode.row, episode.found)
+    before = slice(max(0, episode.onset - BEFORE_DAYS), episode.onset)
+    return float(_smallest(told.panel, [episode.row], seen, before)[0])
+
+
+def _smallest(panel: Panel, rows: Sequence[int], seen: View, recent: slice) -> Floats:
+    """Of the series `rows`, which `seen` holds one after the other."""
     precision = np.where(
         seen.scores.precision[:, recent] > 0, seen.scores.precision[:, recent], np.nan
     )
@@ -111,7 +123,7 @@ def smallest(told: History) -> Floats:
     limits = thresholds.limits(panel.is_rate, learnt.volume)
     shift = limits.shift * np.sqrt(precision.shape[1] / np.maximum(some, 1))
     found = (
-        _smallest_rates(told, recent, typical, shift, learnt.scale)
+        _smallest_rates(panel, rows, recent, typical, shift, learnt.scale)
         if panel.is_rate
         else (np.expm1(shift / np.sqrt(typical)))
     )
@@ -119,12 +131,17 @@ def smallest(told: History) -> Floats:
 
 
 def _smallest_rates(
-    told: History, recent: slice, typical: Floats, shift: Floats, scale: Floats
+    panel: Panel,
+    rows: Sequence[int],
+    recent: slice,
+    typical: Floats,
+    shift: Floats,
+    scale: Floats,
 ) -> Floats:
     events = typical * scale**2
     ratio = ((np.sqrt(events + 0.375) + shift * scale / 2) ** 2 - 0.375) / np.maximum(events, 1e-12)
     return np.array(
-        [_change(told.panel, row, recent, float(each)) for row, each in enumerate(ratio)]
+        [_change(panel, row, recent, float(each)) for row, each in zip(rows, ratio, strict=True)]
     )
 
 

@@ -250,8 +250,9 @@ def _followed(episode: Episode, seen: View, days: int) -> Episode:
     first = episode.onset
     z = episode.sign * seen.between(first, days - 1)[0]
     told = np.flatnonzero(~np.isnan(z))
-    before = z[: episode.found - first + 1]
-    size = float(np.clip(np.nanmean(before), 1.0, 3.0))
+    before = z[told[told <= episode.found - first]]
+    # a part of a sum may have told nothing on the days on which the sum changed
+    size = float(np.clip(before.mean() if len(before) else 1.0, 1.0, 3.0))
     # a better level is the usual one as soon as it can be a baseline
     better = method.LEAST_BASELINE_DAYS + method.LAG_DAYS
     settled = method.NEW_LEVEL_DAYS if episode.sign == 1 else better

@@ -306,6 +306,8 @@ def _carrier(change: Change) -> tuple[Change | None, float]:
     )
     if len(moved) > 1 and together > alone:
         return None, together - alone
+    if alone <= 0:  # of no team by itself is it more than usual
+        return None, np.inf
     team, name = change.history.panel.keys[best.row]
     own = _episode_near(change.history, best.row, change)
     if own is None:

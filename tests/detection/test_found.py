@@ -26,6 +26,19 @@ def test_a_slower_phase_of_one_team_is_one_open_regression() -> None:
     assert is_within_sla
 
 
+def test_an_open_regression_is_told_beside_the_smallest_that_would_have_been() -> None:
+    told = found({(1, "trainer_init"): Step(FIRST, 1.5)})
+    [(smallest, change)] = rows(
+        told.regressions, "smallest_change_ratio", "change_ratio", state="open"
+    )
+    [(before,)] = rows(
+        found().quiet, "smallest_change_ratio", team="team-1", metric="trainer_init_seconds"
+    )
+
+    assert 0.05 < smallest < change
+    assert smallest == pytest.approx(before, rel=0.5)
+
+
 def test_what_it_makes_slower_elsewhere_is_listed_as_symptoms() -> None:
     told = found({(1, "trainer_init"): Step(FIRST, 1.5)})
     symptoms = rows(told.symptoms, "symptom_team", "symptom_metric", metric="trainer_init_seconds")

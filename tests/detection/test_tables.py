@@ -17,7 +17,7 @@ import pytest
 
 from app.monitoring.reading import answers, tables
 from app.warehouse import connect
-from queries import published, regression_tables
+from queries import model, published, regression_tables
 from queries.regressions import SCHEMAS, Found, Settings, detect
 from tests.detection import dumps
 from tests.queries.engine import ingest, rows, write_dump
@@ -223,3 +223,33 @@ def test_the_detector_runs_for_a_roll_out_which_it_may_have_to_name(
 
 def test_every_column_of_a_found_regression_has_a_type_in_the_view_that_fails() -> None:
     assert set(SCHEMAS["regressions"].values()) <= set(regression_tables._SQL_TYPES)
+
+
+# -- units ---------------------------------------------------------------------------------------
+
+
+def test_classes_of_failures_are_in_the_unit_in_which_failures_are_shown() -> None:
+    classes = next(
+        each for each in model.models("serving/regressions") if each.name == "regression_classes"
+    )
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table found_regressions as select 'feed' as team, 'failures_storage' as metric,"
+            " date '2026-01-08' as started_on, date '2026-01-05' as before_from,"
+            " date '2026-01-09' as after_to"
+        )
+        # a thousand GPUs for a day, before and after; 2 failures, then 6, all of storage
+        connection.execute(
+            "create table series_cells as select 'feed' as team, metric, day, 'x' as workload,"
+            " 3 as size, exposure, total, 0 as amount_us from (values"
+            " ('failures', date '2026-01-06', 86400000, 0),"
+            " ('failures', date '2026-01-08', 86400000, 0),"
+            " ('failures', date '2026-01-06', 0, 2), ('failures', date '2026-01-08', 0, 6),"
+            " ('failures_storage', date '2026-01-06', 0, 2),"
+            " ('failures_storage', date '2026-01-08', 0, 6)) as told (metric, day, exposure, total)"
+        )
+        told = connection.execute(
+            f"select before_value, after_value, speed_change, mix_change from ({classes.sql})"
+        ).fetchall()
+
+    assert [(2.0, 6.0, 4.0, 0.0)] == told

@@ -2,6 +2,7 @@
 -- `speed_change` and `mix_change` sum over the classes to the change of the mean, exactly: of a
 -- class the mean weight times its change, and its mean times the change of its weight. A class
 -- that was absent on one side has changed in weight only.
+-- Values are in the unit of the series: seconds, ratios, or failures per 1,000 GPU-days.
 -- grain: one row per team, metric, started_on, workload, size
 with
 
@@ -18,6 +19,8 @@ told as (
         sum(case
             when found.metric like '%_seconds' then cells.amount_us / 1e6
             when found.metric = 'ett_ratio' then cells.exposure - cells.total
+            when cells.metric = found.metric and found.metric like 'failures%'
+                then cells.total * 86400000
             when cells.metric = found.metric then cells.total
             else 0
         end) as amount

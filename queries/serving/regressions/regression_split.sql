@@ -1,5 +1,6 @@
 -- The change of the mean from the days before to the days of a regression, as speed (the same
 -- work takes longer) and mix (other work): they sum to it exactly.
+-- All are in the unit of the series: seconds, ratios, or failures per 1,000 GPU-days.
 -- grain: one row per team, metric, started_on
 select
     team,

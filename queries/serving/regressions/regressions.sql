@@ -21,6 +21,9 @@ select
     found.attempts_before,
     found.attempts_after,
     found.evidence_ratio,
+    -- what the series would have shown before, within 14 days in four cases of five
+    case when not isnan(found.smallest_change_ratio) then found.smallest_change_ratio end
+        as smallest_change_ratio,
     -- when
     found.detected_on,
     found.ended_on,
