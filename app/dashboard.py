@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     os.chdir(_ROOT)  # streamlit reads .streamlit/config.toml of the folder it is started in
     line = command(chosen.host, chosen.port)
-    os.execve(line[0], line, {**os.environ, **absolute})
+    os.execve(line[0], line, {**os.environ, **absolute})  # noqa: S606 - this project's own command
 
 
 def command(host: str, port: int) -> list[str]:

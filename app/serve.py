@@ -154,7 +154,7 @@ def _signals() -> Iterator[list[int]]:
 def _start(face: Face) -> subprocess.Popen[bytes]:
     # a session of its own: Ctrl-C in a terminal then reaches only us, who stop both in order
     try:
-        return subprocess.Popen(face.command, start_new_session=True)
+        return subprocess.Popen(face.command, start_new_session=True)  # noqa: S603 - our own scripts
     except OSError as error:
         raise CannotServe(
             f"the {face.name} cannot be started: {error.strerror}: {face.command[0]}. "

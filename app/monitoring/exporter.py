@@ -18,13 +18,16 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from ipaddress import ip_address
 from pathlib import Path
 
 import duckdb
 
 from app.monitoring import backfill
+from app.monitoring.doors import Doors
 from app.monitoring.follower import Follower
 from app.monitoring.server import Server
+from app.monitoring.web_config import UnusableWebConfig
 from app.warehouse import connect
 from queries import NothingPublished, published
 
@@ -32,13 +35,18 @@ _EXAMPLES = """\
 examples:
   ett-exporter                                  ./warehouse, on http://127.0.0.1:9108/metrics
   ett-exporter --warehouse /data/ett --port 9200
-  ett-exporter --host 0.0.0.0                   for a Prometheus on another machine
+  ett-exporter --host 0.0.0.0 --web-config web.yml
+                                                for a Prometheus on another machine
   ett-exporter --backfill past.om               the past, for promtool tsdb create-blocks-from
 
 paths:
   /metrics     every family; follows each publish by itself
   /-/healthy   200 while the exporter is up
   /-/ready     200 once a warehouse is published, 503 before
+
+A web config for TLS and basic auth, as other exporters take it:
+  tls_server_config: {cert_file: exporter.crt, key_file: exporter.key}
+  basic_auth_users: {prometheus: "$2y$10$..."}
 
 A scrape job for Prometheus:
   scrape_configs:
@@ -64,10 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     follower = Follower(asked.warehouse, _version())
     try:
-        server = Server(asked.host, asked.port, follower)
+        doors = Doors(asked.web_config)
+        server = Server(asked.host, asked.port, follower, doors)
+    except UnusableWebConfig as refusal:
+        print(f"ett-exporter: {refusal}", file=sys.stderr)
+        return 2
     except OSError as error:
         print(_cannot_listen(asked.host, asked.port, error), file=sys.stderr)
         return 2
+    _warn_if_open(server, doors)
     _serve(server, follower)
     return 0
 
@@ -100,6 +113,15 @@ def _serve(server: Server, follower: Follower) -> None:
     follower.stop()
 
 
+def _warn_if_open(server: Server, doors: Doors) -> None:
+    if ip_address(server.server_name).is_loopback:
+        return
+    if not doors.asks_who:
+        _log.warning("whoever reaches %s may read it: see --web-config", server.url())
+    elif not doors.is_encrypted:
+        _log.warning("passwords go in the clear to %s: see --web-config", server.url())
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ett-exporter",
@@ -117,6 +139,12 @@ def _parser() -> argparse.ArgumentParser:
         default=Path(os.environ.get("ETT_WAREHOUSE") or "warehouse"),
         metavar="DIR",
         help="the warehouse folder ($ETT_WAREHOUSE, else ./warehouse)",
+    )
+    parser.add_argument(
+        "--web-config",
+        type=Path,
+        metavar="FILE",
+        help="TLS and basic auth, in the web config format of Prometheus' exporters",
     )
     parser.add_argument(
         "--backfill",

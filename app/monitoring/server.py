@@ -10,6 +10,7 @@ import logging
 import re
 import socket
 import socketserver
+import ssl
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from app.monitoring.doors import Doors
 from app.monitoring.follower import Follower
 from app.monitoring.snapshot import exposition
 
@@ -26,6 +28,17 @@ _SILENCE_SECONDS = 5
 _CONNECTION_SECONDS = 15
 _CONNECTIONS = 64
 _BODY_BYTES = 65536
+# for who opens an answer in a browser; HSTS would bind every other port of this host as well
+_SAFE = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_ASKED = {
+    HTTPStatus.METHOD_NOT_ALLOWED: {"Allow": "GET, HEAD"},
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": 'Basic realm="ett-exporter", charset="UTF-8"'},
+}
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +50,11 @@ class Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = _CONNECTIONS
 
-    def __init__(self, host: str, port: int, follower: Follower) -> None:
+    def __init__(
+        self, host: str, port: int, follower: Follower, doors: Doors | None = None
+    ) -> None:
         self.follower = follower
+        self.doors = doors or Doors()
         self._opened: dict[socket.socket, float] = {}
         self._counting = threading.Lock()
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -48,7 +64,17 @@ class Server(ThreadingHTTPServer):
     def url(self) -> str:
         """Where it listens; the port is the one it was given where 0 was asked for."""
         host = f"[{self.server_name}]" if ":" in self.server_name else self.server_name
-        return f"http://{host}:{self.server_port}/metrics"
+        scheme = "https" if self.doors.is_encrypted else "http"
+        return f"{scheme}://{host}:{self.server_port}/metrics"
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Accept a connection, in TLS where that is asked for; its own thread shakes hands."""
+        connection, address = super().get_request()
+        try:
+            return self.doors.around(connection), address
+        except OSError:
+            connection.close()
+            raise
 
     def server_bind(self) -> None:
         """Bind, without http.server's look-up of the host's own name: it hangs without DNS."""
@@ -89,12 +115,30 @@ class Server(ThreadingHTTPServer):
         with self._counting:
             self._opened.pop(request, None)
         with suppress(OSError):  # it may have ended just now
-            request.shutdown(socket.SHUT_RDWR)
+            # not TLS's own, which takes the connection from under the thread that serves it
+            socket.socket.shutdown(request, socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     timeout = _SILENCE_SECONDS
+
+    def setup(self) -> None:
+        """Shake hands first, if there are any to shake; a silent client has so long for it."""
+        if isinstance(self.request, ssl.SSLSocket):
+            self.request.settimeout(_SILENCE_SECONDS)
+            self.request.do_handshake()
+        super().setup()
+
+    def parse_request(self) -> bool:
+        """Whether to go on with a request: who may not ask is told nothing but that."""
+        if not super().parse_request():
+            return False
+        if self.server.doors.lets_in(self._header("Authorization")):
+            return True
+        self._say(HTTPStatus.UNAUTHORIZED, "A name and a password are needed here.")
+        self._take_body()
+        return False
 
     def do_GET(self) -> None:
         match self.path.partition("?")[0]:
@@ -152,8 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(HTTPStatus.OK, "A warehouse is published.")
 
     def _say(self, status: HTTPStatus, sentence: str) -> None:
-        allow = {"Allow": "GET, HEAD"} if status == HTTPStatus.METHOD_NOT_ALLOWED else {}
-        self._reply(status, f"{sentence}\n".encode(), _PLAIN, allow)
+        self._reply(status, f"{sentence}\n".encode(), _PLAIN, _ASKED.get(status, {}))
 
     def _reply(
         self,
@@ -165,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
-        for name, value in (headers or {}).items():
+        for name, value in {**_SAFE, **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
