@@ -10,6 +10,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from app.readers import LOOPBACK, Readers, UnusableAuth, provider, read_readers
 
 _ROOT = Path(__file__).resolve().parent.parent
 _EXAMPLES = """\
@@ -17,6 +20,8 @@ examples:
   ett-dashboard                                  the warehouse in ./warehouse, on 127.0.0.1:8501
   ett-dashboard --warehouse /srv/ett/warehouse   another warehouse
   ett-dashboard --host 0.0.0.0 --port 8080       reachable from other machines, by anyone
+
+Readers sign in with your OpenID provider where ett.toml has a table [auth]: see docs/doors.md.
 """
 
 
@@ -28,11 +33,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "ETT_CONFIG": os.environ.get("ETT_CONFIG") or "ett.toml",
     }
     absolute = {name: str(Path(path).resolve()) for name, path in paths.items()}
+    try:
+        readers = _readers(Path(paths["ETT_CONFIG"]), is_named=bool(os.environ.get("ETT_CONFIG")))
+    except UnusableAuth as refusal:
+        sys.exit(_refused(refusal))
+    if readers is None and chosen.host not in LOOPBACK:
+        print(
+            f"ett-dashboard: whoever reaches {chosen.host} may read it. See docs/doors.md.",
+            file=sys.stderr,
+        )
     print(
         f"Dashboard on http://{chosen.host}:{chosen.port}, warehouse {chosen.warehouse}", flush=True
     )
     os.chdir(_ROOT)  # streamlit reads .streamlit/config.toml of the folder it is started in
-    line = command(chosen.host, chosen.port)
+    line = [
+        *command(chosen.host, chosen.port),
+        *(signing_in(readers, chosen.port) if readers else ()),
+    ]
     os.execve(line[0], line, {**os.environ, **absolute})  # noqa: S606 - this project's own command
 
 
@@ -41,6 +58,31 @@ def command(host: str, port: int) -> list[str]:
     page = str(_ROOT / "app" / "server.py")
     flags = [f"--server.address={host}", f"--server.port={port}", f"--browser.serverAddress={host}"]
     return [sys.executable, "-m", "streamlit", "run", page, *flags]
+
+
+def signing_in(readers: Readers, port: int) -> list[str]:
+    """What the server must know to sign readers in: the provider's secrets, its public address."""
+    public = urlsplit(provider(readers.secrets)["redirect_uri"].replace("{port}", str(port)))
+    public_port = public.port or (443 if public.scheme == "https" else 80)
+    return [
+        f"--secrets.files={readers.secrets}",
+        f"--browser.serverAddress={public.hostname}",  # else its web socket is refused to a browser
+        f"--browser.serverPort={public_port}",
+    ]
+
+
+def _readers(config: Path, *, is_named: bool) -> Readers | None:
+    if is_named and not config.exists():
+        raise UnusableAuth(f"ETT_CONFIG names {config}, which does not exist.")
+    readers = read_readers(config)
+    if readers is not None:
+        provider(readers.secrets)
+    return readers
+
+
+def _refused(refusal: UnusableAuth) -> int:
+    print(f"ett-dashboard: {refusal}", file=sys.stderr)
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:

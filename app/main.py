@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from app import data, filters, parts, regression_rows
+from app import data, filters, parts, regression_rows, sign_in
+from app.readers import Verdict
 
 FILTERED = ("", "lost-time", "start-recover", "checkpoints", "failures", "jobs")
 
 parts.frame()
+# before anything of the warehouse is read
+found = sign_in.verdict(datetime.now(UTC))
 page = st.navigation(
     {
         "Fleet": [
@@ -52,7 +55,7 @@ page = st.navigation(
             ),
             st.Page(
                 "views/regressions.py",
-                title=regression_rows.title(),
+                title=regression_rows.title() if found is Verdict.WELCOME else "Regressions",
                 icon=":material/trending_down:",
                 help="What got worse, is it real, and who should look?",
                 url_path="regressions",
@@ -87,8 +90,13 @@ page = st.navigation(
                 url_path="data",
             ),
         ],
-    }
+    },
+    position="sidebar" if found is Verdict.WELCOME else "hidden",
 )
+if found is not Verdict.WELCOME:
+    sign_in.door(found)
+    st.stop()
+sign_in.account()
 filters.leave()
 st.set_page_config(page_title=f"{page.title} \u00b7 ETT")
 try:

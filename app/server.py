@@ -1,5 +1,5 @@
-"""The web server: streamlit's, with its index page changed: a page stays on its own machine, the
-back button goes back by what a reader did, and figures fit on paper.
+"""The web server: streamlit's, with safe headers, and with its index page changed: a page stays on
+its own machine, the back button goes back by what a reader did, and figures fit on paper.
 
 `streamlit run` finds `app` here. What the pages show is main.py's business.
 """
@@ -13,6 +13,8 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app import sign_in
 
 # A deep link would else ask /jobs/_stcore/health first, a 404 in every reader's console.
 _ROOT_SCRIPT: Final = (
@@ -45,6 +47,14 @@ addEventListener("beforeprint", () => {
 });
 </script>"""
 _HEAD: Final = b"<head>"
+# What holds for every answer. An address names teams and jobs: no other site is told it.
+_SAFE: Final = {
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "SAMEORIGIN",
+}
 
 
 class Confined:
@@ -54,8 +64,17 @@ class Confined:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+
+        async def send_safe(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_SAFE)
+            await send(message)
+
+        if "text/html" not in Headers(scope=scope).get("accept", ""):
+            await self.app(scope, receive, send_safe)
             return
         host = Headers(scope=scope).get("host", "")
         plain = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
@@ -74,8 +93,8 @@ class Confined:
             headers = MutableHeaders(scope=start)
             headers["content-length"] = str(len(page))
             headers["content-security-policy"] = _policy(host)
-            await send(start)
-            await send({"type": "http.response.body", "body": page})
+            await send_safe(start)
+            await send_safe({"type": "http.response.body", "body": page})
 
         await self.app({**scope, "headers": plain}, receive, hold)
 
@@ -93,8 +112,10 @@ def _policy(host: str) -> str:
         "object-src": "'none'",
         "base-uri": "'self'",
         "form-action": "'self'",
+        "frame-ancestors": "'self'",
     }
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
+sign_in.readers()  # settings that cannot be read stop the server, not only a page
 app = st.App(Path(__file__).with_name("main.py"), middleware=[Middleware(Confined)])
