@@ -188,7 +188,9 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
     )
     forced = None if chosen.format == "auto" else FORMATS[chosen.format]
     with TemporaryDirectory(prefix="ett-ingest-") as spool:
-        files, unreadable = dumps.find(chosen.paths, Path(spool), chosen.warehouse)
+        files, unreadable = dumps.find(
+            chosen.paths, Path(spool), chosen.warehouse, settings.unpacked_ratio
+        )
         folder = chosen.warehouse
         if chosen.dry_run and not (folder / "warehouse.duckdb").exists():
             folder = Path(spool) / "warehouse"

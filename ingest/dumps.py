@@ -26,6 +26,8 @@ from ingest.errors import UnreadableDump, UnusableArguments
 
 LONGEST_LINE = 16 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
+UNPACKED_RATIO = 200.0  # a dump may unpack to so many times its size,
+UNPACKED_BYTES = 1024**3  # or to this, whichever is more
 _BLOCK = 1024 * 1024
 _STEP = 64 * 1024
 _BLOCKS_SKIPPED = 4  # of the length of the longest line, in search for the end of a first line
@@ -46,6 +48,12 @@ class DumpFile:
     path: Path
     bytes: int
     compression: str  # none, gzip or zstd
+    ratio: float = UNPACKED_RATIO
+
+    @property
+    def most_unpacked(self) -> int:
+        """Bytes that it may unpack to: what gives more is a bomb."""
+        return max(UNPACKED_BYTES, int(self.bytes * self.ratio))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +81,13 @@ class Truncated:
 
 
 def find(
-    arguments: Iterable[str], spool: Path, warehouse: Path
+    arguments: Iterable[str], spool: Path, warehouse: Path, ratio: float = UNPACKED_RATIO
 ) -> tuple[list[DumpFile], list[str]]:
     """All files behind paths, folders, globs and `-`, each once, in a stable order; and what is
     unreadable.
 
-    The warehouse's own files are no dumps. Raises UnusableArguments for a path that names nothing.
+    The warehouse's own files are no dumps. A link that is named is followed; one that lies in a
+    folder is not, where it leads out of it. Raises UnusableArguments for a path that names nothing.
     """
     found: dict[Path, DumpFile] = {}
     unreadable: list[str] = []
@@ -90,7 +99,7 @@ def find(
             try:
                 place = path.resolve()
                 if not _is_of(own, place):
-                    found.setdefault(place, _dump_file(name, path))
+                    found.setdefault(place, _dump_file(name, path, ratio))
             except OSError as error:
                 unreadable.append(f"{name}: {error.strerror or error}")
             except RuntimeError:
@@ -145,9 +154,25 @@ def _below(folder: Path, unreadable: list[str]) -> Iterator[Path]:
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders.sort()
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield Path(parent, name)
+        for name in sorted(names + [name for name in folders if Path(parent, name).is_symlink()]):
+            path = Path(parent, name)
+            if name.startswith("."):
+                continue
+            if not path.is_symlink():
+                yield path
+            elif _leads_out(path, folder):
+                unreadable.append(
+                    f"{_as_text(path)}: is a link out of its folder. Name it to read it"
+                )
+            elif not path.is_dir():  # a folder in this one is walked anyway
+                yield path
+
+
+def _leads_out(link: Path, folder: Path) -> bool:
+    try:
+        return not link.resolve(strict=True).is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # nowhere, or to itself: reading it says so
+        return False
 
 
 def _spooled(spool: Path) -> Path:
@@ -165,13 +190,13 @@ def _spooled(spool: Path) -> Path:
     return path
 
 
-def _dump_file(name: str, path: Path) -> DumpFile:
+def _dump_file(name: str, path: Path, ratio: float) -> DumpFile:
     if path.exists() and not path.is_file():
         raise OSError("is no regular file")
     with path.open("rb") as file:
         magic = file.read(4)
     compression = "gzip" if magic[:2] == _GZIP_MAGIC else "zstd" if magic == _ZSTD_MAGIC else "none"
-    return DumpFile(name, path, path.stat().st_size, compression)
+    return DumpFile(name, path, path.stat().st_size, compression, ratio)
 
 
 def fingerprint(
@@ -268,12 +293,12 @@ def opened(file: DumpFile) -> io.BufferedReader:
     try:
         if file.compression == "none":
             return io.BufferedReader(file.path.open("rb", buffering=0), _BLOCK)
-        return io.BufferedReader(_Unpacked(file), _BLOCK)
+        return io.BufferedReader(Unpacked(file), _BLOCK)
     except OSError as error:
         raise UnreadableDump(f"{file.name} cannot be opened: {error.strerror or error}") from None
 
 
-class _Unpacked(io.RawIOBase):
+class Unpacked(io.RawIOBase):
     """A compressed stream up to where it ends or breaks off; `fault` then says why.
 
     Read in small steps: what comes before a break must not be lost with it.
@@ -282,6 +307,8 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, file: DumpFile) -> None:
         super().__init__()
         self.fault: str | None = None
+        self.is_too_large = False
+        self._given = 0
         self._file = file
         self._packed = file.path.open("rb")
         self._stream = (
@@ -295,6 +322,14 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         piece = b"" if self.fault else self._step(min(len(buffer), _STEP))
+        self._given += len(piece)
+        if self._given > self._file.most_unpacked:
+            self.is_too_large, piece = True, b""
+            self.fault = (
+                f"it unpacks to more than {self._file.most_unpacked / 1024**3:.1f} GiB and over "
+                f"{self._file.ratio:g} times its size. If it is no bomb, raise unpacked_ratio in "
+                "ett.toml"
+            )
         buffer[: len(piece)] = piece
         return len(piece)
 
@@ -348,7 +383,7 @@ def lines(file: DumpFile, broken: Callable[[Truncated], None]) -> Iterator[tuple
     with opened(file) as stream:
         for number, line in enumerate(_split(stream), start=1):
             yield number, line.removeprefix(_BOM) if number == 1 else line
-        fault = stream.raw.fault if isinstance(stream.raw, _Unpacked) else None
+        fault = stream.raw.fault if isinstance(stream.raw, Unpacked) else None
     if fault is not None:
         broken(Truncated(number, f"the {file.compression} stream breaks off: {fault}"))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from ingest import dumps
+from ingest import dumps, unpacking
 from ingest.errors import UnreadableDump
 from ingest.formats import Format, recognise
 from ingest.ledger import Incoming
@@ -36,7 +36,9 @@ def look_at(
     if file.bytes == 0:
         return Skipped(file.name, "is empty")
     try:
+        unpacking.refuse_bomb(file)
         head = dumps.head(file)
+        unpacking.refuse_archive(head)
         format = forced or recognise(file.name, head)
         if format is None:
             advance(file.bytes)

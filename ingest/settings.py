@@ -15,13 +15,15 @@ from ingest import identity
 from ingest.causes_own import with_rules_of_user
 from ingest.causes_rules import RuleBook, shipped
 from ingest.collectors.training_log_patterns import Pattern, patterns_of
+from ingest.dumps import UNPACKED_RATIO
 from ingest.errors import UnusableArguments
 from queries.regressions import Settings as DetectionSettings
 
 _KNOWN = {
     "timezone", "stale_after_hours", "targets", "exclude", "identity", "failure_rule",
-    "training_log", "price", "regressions",
+    "training_log", "price", "regressions", "unpacked_ratio",
     "alerts",  # read by `python -m deploy`
+    "auth",  # read by the dashboard
 }  # fmt: skip
 
 
@@ -40,6 +42,7 @@ class Settings:
     training_logs: tuple[Pattern, ...] = ()
     failure_rules: RuleBook = field(default_factory=shipped)
     detection: DetectionSettings = field(default_factory=DetectionSettings)
+    unpacked_ratio: float = UNPACKED_RATIO
 
 
 def as_text(settings: Settings) -> str:
@@ -67,7 +70,7 @@ def read_settings(path: Path) -> Settings:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Settings()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # also what is no UTF-8, or no TOML
         raise UnusableArguments(f"{path} cannot be read: {error}") from None
     unknown = sorted(table.keys() - _KNOWN)
     if unknown:
@@ -80,6 +83,7 @@ def read_settings(path: Path) -> Settings:
     return Settings(
         timezone=_timezone(path, table.get("timezone", "UTC")),
         stale_after=_hours(path, table.get("stale_after_hours", 6)),
+        unpacked_ratio=_ratio(path, table.get("unpacked_ratio", UNPACKED_RATIO)),
         targets=_targets(path, _table(path, table, "targets")),
         excluded_partitions=_patterns(path, exclude, "partitions"),
         excluded_names=_patterns(path, exclude, "names"),
@@ -120,6 +124,12 @@ def _hours(path: Path, value: object) -> timedelta:
     return timedelta(hours=value)
 
 
+def _ratio(path: Path, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < 10**9:
+        raise UnusableArguments(f"{path}: unpacked_ratio must be a number such as 200.")
+    return float(value)
+
+
 def _targets(path: Path, table: dict[str, Any]) -> dict[str, float]:
     targets = {"fleet": 0.9}
     for team, ratio in table.items():
@@ -142,7 +152,7 @@ def _price(path: Path, table: dict[str, Any]) -> tuple[float | None, str | None]
     if unknown := sorted(table.keys() - {"gpu_hour", "currency"}):
         raise UnusableArguments(f"{path}: price.{unknown[0]} is no setting.")
     price, currency = table.get("gpu_hour"), table.get("currency", "USD")
-    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 < price < math.inf:
+    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 < price < 1e12:
         raise UnusableArguments(f"{path}: price.gpu_hour must be a number above 0.")
     if not isinstance(currency, str) or not 0 < len(currency) <= 8:
         raise UnusableArguments(f"{path}: price.currency must be a short text such as EUR.")
@@ -156,7 +166,8 @@ def _detection(path: Path, table: dict[str, Any]) -> DetectionSettings:
             raise UnusableArguments(
                 f"{path}: regressions.{name} is no setting. Known: {sorted(known)}."
             )
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 < value < math.inf:
             raise UnusableArguments(f"{path}: regressions.{name} must be a number above 0.")
     sla_days = int(table.get("sla_days", known["sla_days"]))
     return DetectionSettings(**{**known, **table, "sla_days": sla_days})
