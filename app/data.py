@@ -134,6 +134,7 @@ def _identity(path: Path) -> tuple[str, int]:
 @st.cache_data(show_spinner=False, max_entries=512)
 def _frame(path: str, modified: int, sql: str, parameters: tuple[object, ...]) -> pl.DataFrame:
     with _connection(path, modified).cursor() as cursor:
+        warehouse.refuse_all_but_selects(cursor, sql)
         found: pl.DataFrame = cursor.sql(sql, params=list(parameters)).pl()
         return found
 

@@ -5,6 +5,7 @@ The only place of the dashboard that reads the clock, for how old the data is.
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -104,7 +105,9 @@ try:
     parts.header(page.title, page.help, datetime.now(UTC), links_to_data=page.url_path != "data")
 except data.NothingPublished as nothing:
     st.title("No data yet", anchor=False)
-    st.markdown(str(nothing))
+    # where it looks is for the log: whoever may read numbers need not know folders
+    logging.getLogger(__name__).warning("%s", nothing)
+    st.markdown("No warehouse is published here. Run `make ingest LOGS=...`.")
     st.stop()
 except data.ViewFailed as failure:
     parts.failed(failure)

@@ -6,6 +6,7 @@ Draws what it is given; runs no select of its own but the one of freshness.
 from __future__ import annotations
 
 import html
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -158,8 +159,9 @@ def card(title: str, question: str, height: int = STANDARD) -> Iterator[None]:
 
 
 def failed(failure: data.ViewFailed) -> None:
-    """Say which view could not be read, and where to look."""
-    st.error(f"The view `{failure.view}` could not be read: {words.code(failure.reason, 300)}")
+    """Say which view could not be read, and where to look. Why may name files: that is logged."""
+    logging.getLogger(__name__).error("the view %s", failure)
+    st.error(f"The view `{failure.view}` could not be read. The dashboard's log says why.")
     st.page_link(_DATA_PAGE, label="Look at Data & definitions")
 
 

@@ -32,6 +32,16 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def refuse_all_but_selects(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Raise duckdb.PermissionException for any other statement.
+
+    A folder that DuckDB may read it may write as well: `copy` would overwrite the detail files.
+    """
+    told = [statement.type for statement in connection.extract_statements(sql)]
+    if told != [duckdb.StatementType.SELECT]:
+        raise duckdb.PermissionException("only one select at a time is run here")
+
+
 def _confine(connection: duckdb.DuckDBPyConnection, detail: Path) -> None:
     # connections of one process to one file share settings: the second finds them locked
     ((is_locked,),) = connection.execute("select current_setting('lock_configuration')").fetchall()

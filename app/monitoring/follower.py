@@ -21,6 +21,9 @@ from app import warehouse
 from app.monitoring.reading import Answer, answers
 from app.monitoring.snapshot import Snapshot, snapshot_of
 
+# to whoever asks: where the warehouse lies is for the log
+_NOTHING = "No warehouse is published. The exporter's log names the folder; `make ingest` fills it."
+_UNREADABLE = "The published warehouse cannot be opened. The exporter's log says why."
 _log = logging.getLogger(__name__)
 
 
@@ -103,10 +106,10 @@ class Follower:
             seen, answered = self._read()
         except queries.NothingPublished as nothing:
             _log.warning("%s", nothing)
-            self._keep(None, snapshot_of((), self._version, str(nothing)), is_whole=True)
+            self._keep(None, snapshot_of((), self._version, _NOTHING), is_whole=True)
         except (duckdb.Error, OSError) as error:
             _log.error("the published warehouse could not be opened: %s", error)
-            self._keep(newest, self._stale(error), is_whole=False)
+            self._keep(newest, self._stale(), is_whole=False)
         else:
             if not self._stopping.is_set():  # else the answers may be half of what there is
                 is_whole = all(answer.rows is not None for answer in answered)
@@ -131,10 +134,10 @@ class Follower:
             self._looks += 1
             self._changed.notify_all()
 
-    def _stale(self, error: Exception) -> Snapshot:
+    def _stale(self) -> Snapshot:
         # still a full state; that it is not the newest shows in ett_exporter_read_success
         answered = self._kept.answered
-        problem = "" if answered else f"The published warehouse cannot be opened: {error}"
+        problem = "" if answered else _UNREADABLE
         return snapshot_of(answered, self._version, problem, is_current=False)
 
 

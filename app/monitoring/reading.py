@@ -13,6 +13,7 @@ from datetime import date, timedelta
 
 import duckdb
 
+from app import warehouse
 from app.monitoring.families import Row
 from app.monitoring.questions import (
     PUBLICATION,
@@ -118,6 +119,7 @@ def _ask(
     started = time.perf_counter()
     try:
         with connection.cursor() as cursor:
+            warehouse.refuse_all_but_selects(cursor, question.sql)
             cursor.execute(question.sql, {name: known[name] for name in question.needs})
             columns = [column[0] for column in cursor.description or ()]
             rows: list[Row] | None = [

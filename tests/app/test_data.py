@@ -17,6 +17,19 @@ def test_parameters_are_values_and_never_sql(fleet: Path) -> None:
     assert serving.HOSTILE == found["name"][0]
 
 
+@pytest.fixture(scope="module")
+def tempting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published warehouse with a secret beside it, and links that lead out of its detail."""
+    folder = tmp_path_factory.mktemp("tempting")
+    serving.publish(folder, serving.empty())
+    (folder / "detail").mkdir(exist_ok=True)
+    (folder / "beside.txt").write_text("a secret")
+    (folder / "detail" / "kept.parquet").write_text("as it was")
+    (folder / "detail" / "link").symlink_to("/etc/passwd")
+    (folder / "detail" / "up").symlink_to("/etc")
+    return folder
+
+
 def test_a_select_that_fails_names_its_view(fleet: Path) -> None:
     with pytest.raises(data.ViewFailed) as failure:
         data.frame("select nothing_like_it from attempts")
@@ -28,16 +41,40 @@ def test_a_select_that_fails_names_its_view(fleet: Path) -> None:
     "sql",
     [
         "create table more (x int)",
+        "create temp table more as select 1",
         "copy attempts to 'out.csv'",
+        "copy attempts to '/tmp/out.csv'",
+        "copy (select 1) to '{folder}/detail/kept.parquet'",
+        "export database '{folder}/detail/all'",
+        "from read_text('/etc/passwd')",
         "from read_csv('/etc/passwd')",
+        "from glob('/etc/*')",
+        "from read_text('{folder}/beside.txt')",
+        "from read_text('{folder}/detail/../beside.txt')",
+        "from read_blob('{folder}/detail/link')",
+        "from read_blob('{folder}/detail/up/passwd')",
+        "from 'http://127.0.0.1:1/x.parquet'",
         "install httpfs",
+        "load httpfs",
         "attach 'other.duckdb'",
+        "attach '{folder}/detail/other.duckdb'",
         "set enable_external_access = true",
+        "set global temp_directory = '/tmp'",
+        "select 1; drop table attempts",
+        "pragma database_list",
     ],
 )
-def test_a_page_can_write_and_reach_nothing(fleet: Path, sql: str) -> None:
+def test_a_page_can_write_and_reach_nothing(
+    tempting: Path, monkeypatch: pytest.MonkeyPatch, sql: str
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tempting))
+    detail = tempting / "detail"
+    before = sorted(detail.iterdir())
     with pytest.raises(data.ViewFailed):
-        data.frame(sql)
+        data.frame(sql.format(folder=tempting))
+
+    assert before == sorted(detail.iterdir())
+    assert "as it was" == (detail / "kept.parquet").read_text()
 
 
 def test_a_publish_is_followed_unless_a_run_has_pinned_one(warehouse: Path) -> None:

@@ -1,0 +1,57 @@
+"""What a page says when something is wrong: no path, no SQL, no traceback; that is for the log."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.app import serving
+from tests.app.opening import LOST, open_page, said
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_view_that_fails_is_named_and_nothing_else(
+    warehouse: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = serving.publish(warehouse, serving.fleet(days=3))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("drop macro table window_team_areas")
+    page = open_page(LOST)
+
+    assert ["The view `window_team_areas` could not be read. The dashboard's log says why."] == [
+        error.value for error in page.error if "view" in error.value
+    ]
+    assert "window_team_areas: Catalog Error" in caplog.text
+
+
+@pytest.mark.parametrize("current", [None, "serving-9.duckdb", "../../etc/passwd"])
+def test_without_a_warehouse_the_page_names_no_folder(
+    warehouse: Path, current: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    if current:
+        (warehouse / "CURRENT").write_text(current)
+    page = open_page()
+
+    assert ["No data yet"] == [title.value for title in page.title]
+    assert not any(str(warehouse) in text for text in said(page))
+    assert any("make ingest" in text for text in said(page))
+    assert str(warehouse) in caplog.text
+
+
+def test_a_file_that_is_no_database_is_not_named(warehouse: Path) -> None:
+    path = serving.publish(warehouse, serving.empty())
+    path.write_bytes(b"no database")
+    page = open_page()
+
+    assert page.error
+    assert not any(str(warehouse) in text for text in said(page))
+
+
+def test_streamlit_shows_the_type_of_an_error_at_most() -> None:
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+
+    assert "type" == settings["client"]["showErrorDetails"]
