@@ -41,7 +41,7 @@ def read_thresholds(path: Path) -> Thresholds:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("alerts", {})
     except FileNotFoundError:
         return Thresholds()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # also what is no UTF-8, or no TOML
         raise UnusableSettings(f"{path} cannot be read: {error}") from None
     if not isinstance(table, dict):
         raise UnusableSettings(f"{path}: alerts must be a table, as in [alerts].")

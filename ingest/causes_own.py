@@ -46,7 +46,7 @@ def read_rules(config: Path) -> RuleBook:
         table = tomllib.loads(config.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return shipped()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # also what is no UTF-8, or no TOML
         raise UnusableArguments(f"{config} cannot be read: {error}") from None
     tables = table.get("failure_rule", [])
     if not isinstance(tables, list):

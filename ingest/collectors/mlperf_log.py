@@ -93,7 +93,7 @@ class Log:
         """Keep the system's description that the launcher prints, for want of its file."""
         try:
             self.description = json.loads(text.partition(b" ")[2])
-        except ValueError:
+        except (ValueError, RecursionError):
             self.description = None
 
     def mark(self, is_start: bool, at_us: int) -> None:

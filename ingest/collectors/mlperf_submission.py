@@ -15,7 +15,7 @@ from pathlib import Path
 from ingest.collectors.base import Dump
 
 _LARGEST_DESCRIPTION = 1_000_000  # bytes
-_ONE_NUMBER = re.compile(r"\D*(\d+)\D*")
+_ONE_NUMBER = re.compile(r"\D*(\d{1,7})\D*")  # longer ones count nothing
 _SUFFIX = re.compile(r"(?:\.(?:txt|log|out|gz|zst))+$")
 
 
@@ -69,7 +69,7 @@ def _described(file: Path) -> tuple[int | None, str | None]:
     try:
         with file.open("rb") as opened:
             return gpus_in(json.loads(opened.read(_LARGEST_DESCRIPTION)))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None, None
 
 

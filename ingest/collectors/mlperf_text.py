@@ -103,7 +103,8 @@ def _record(fields: dict[str, object], line_number: int, line: str) -> Record | 
     is_number = isinstance(time_ms, int | float) and not isinstance(time_ms, bool)
     # compared before it is converted: a float may be infinite
     if not is_number or not _EARLIEST_US <= float(str(time_ms)) * 1000 < _LATEST_US:
-        return Rejected(line_number, Reason.BAD_TIMESTAMP, f"time_ms is {str(time_ms)[:80]}", line)
+        shown = str(time_ms)[:80].encode(errors="replace").decode()
+        return Rejected(line_number, Reason.BAD_TIMESTAMP, f"time_ms is {shown}", line)
     metadata = fields.get("metadata")
     return Record(
         at_us=round(float(str(time_ms)) * 1000),
