@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate
+.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit
 
 bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
@@ -42,13 +42,21 @@ test: ## set up, then everything that must hold: make check, every test, the qui
 install: ## .venv with the locked packages and the ett-* commands; at once where that is already so
 	@tools/install run
 
-check: ## what needs no test run: ruff, mypy, sqlfluff, import-linter
+check: ## what needs no test run: ruff (style and security), mypy, sqlfluff, import-linter
 	@tools/install dev
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/mypy ingest queries app sample_data deploy
 	$(bin)/sqlfluff lint --disable-progress-bar --processes 0 queries
 	$(bin)/lint-imports
+
+audit: ## known faults of the locked packages; says so, and fails, where the service that knows them cannot be reached
+	@tools/install dev
+	@$(bin)/python tools/audit
+
+fuzz: ## break dumps, settings and addresses for a while: make fuzz MINUTES=5; what crashed is kept in .fuzz
+	@tools/install dev
+	$(bin)/python -m tests.fuzz --minutes $(or $(MINUTES),5)
 
 monitor: ## Prometheus and Alertmanager against the exporter, with the rules under deploy/; Ctrl-C stops both
 	@tools/install dev
@@ -78,5 +86,5 @@ lock: ## resolve pyproject.toml into the two locks anew
 	@tools/lock
 
 clean: ## remove what make made, but never the warehouse
-	rm -rf .venv .sample .sample.part .monitor build ./*.egg-info .*_cache .hypothesis
+	rm -rf .venv .sample .sample.part .monitor .fuzz build ./*.egg-info .*_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

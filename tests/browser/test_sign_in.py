@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -138,6 +139,11 @@ def test_every_answer_has_safe_headers(closed: str, path: str, accept: str) -> N
     assert "nosniff" == reply.headers["X-Content-Type-Options"]
     assert "same-origin" == reply.headers["Referrer-Policy"]
     assert "SAMEORIGIN" == reply.headers["X-Frame-Options"]
+
+
+def test_it_listens_on_loopback_where_it_is_told_nothing_else(closed: str) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", urlsplit(closed).port or 0), timeout=20)
 
 
 def sign_in(page: Page, url: str, who: str) -> None:

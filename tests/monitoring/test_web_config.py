@@ -270,6 +270,8 @@ def test_the_command_serves_what_its_web_config_says(pki: Path) -> None:
     try:
         status = eventually(lambda: asked(port, pki, user="prom", path="/-/healthy")[0])
         refused = asked(port, pki, path="/-/healthy")[0]
+        with pytest.raises(ConnectionRefusedError):  # not told where: on loopback only
+            socket.create_connection(("127.0.0.2", port), timeout=20)
     finally:
         running.terminate()
         running.wait(timeout=20)
