@@ -13,6 +13,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from app.readers import LOOPBACK, Readers, UnusableAuth, provider, read_readers
+from app.warehouse import refuse_newer
+from queries import PublishedByNewerRelease
 
 _ROOT = Path(__file__).resolve().parent.parent
 _EXAMPLES = """\
@@ -34,8 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     absolute = {name: str(Path(path).resolve()) for name, path in paths.items()}
     try:
+        refuse_newer(Path(chosen.warehouse))
         readers = _readers(Path(paths["ETT_CONFIG"]), is_named=bool(os.environ.get("ETT_CONFIG")))
-    except UnusableAuth as refusal:
+    except (UnusableAuth, PublishedByNewerRelease) as refusal:
         sys.exit(_refused(refusal))
     if readers is None and chosen.host not in LOOPBACK:
         print(
@@ -80,7 +83,7 @@ def _readers(config: Path, *, is_named: bool) -> Readers | None:
     return readers
 
 
-def _refused(refusal: UnusableAuth) -> int:
+def _refused(refusal: Exception) -> int:
     print(f"ett-dashboard: {refusal}", file=sys.stderr)
     return 2
 

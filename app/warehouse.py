@@ -10,6 +10,8 @@ from pathlib import Path
 
 import duckdb
 
+from queries import SCHEMA_VERSION, NothingPublished, PublishedByNewerRelease, published
+
 _NO_DOWNLOADS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -20,13 +22,15 @@ _opening = threading.Lock()
 def connect(path: Path) -> duckdb.DuckDBPyConnection:
     """Open a published file. Take a `cursor()` for each query: threads mix results otherwise.
 
-    Raises duckdb.Error where the file is gone (a newer publish pruned it) or is not a DuckDB file.
+    Raises duckdb.Error where the file is gone (a newer publish pruned it) or is not a DuckDB file,
+    PublishedByNewerRelease where its views may mean what this release does not know.
     """
     with _opening:
         connection = duckdb.connect(str(path), read_only=True, config=_NO_DOWNLOADS)
         try:
             _confine(connection, path.resolve().parent / "detail")
-        except duckdb.Error:
+            _refuse_newer(connection, path)
+        except (duckdb.Error, PublishedByNewerRelease):
             connection.close()
             raise
     return connection
@@ -40,6 +44,28 @@ def refuse_all_but_selects(connection: duckdb.DuckDBPyConnection, sql: str) -> N
     told = [statement.type for statement in connection.extract_statements(sql)]
     if told != [duckdb.StatementType.SELECT]:
         raise duckdb.PermissionException("only one select at a time is run here")
+
+
+def refuse_newer(folder: Path) -> None:
+    """Raise PublishedByNewerRelease; whatever else is wrong shows, and may pass, while serving."""
+    try:
+        connect(published(folder)).close()
+    except PublishedByNewerRelease:
+        raise
+    except (NothingPublished, OSError, duckdb.Error):
+        return
+
+
+def _refuse_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    try:
+        [(version,)] = connection.execute("select schema_version from publication").fetchall()
+    except (duckdb.CatalogException, duckdb.BinderException):  # says of each view what it lacks
+        return
+    if version > SCHEMA_VERSION:
+        raise PublishedByNewerRelease(
+            f"{path} was published by a newer release: its schema is {version}, this release "
+            f"knows {SCHEMA_VERSION}. Update this installation."
+        )
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, detail: Path) -> None:

@@ -34,13 +34,19 @@ def lay_out(
     _insert(connection, "calendar_pieces", pieces)
 
 
+def midnight_us(day: date, zone: ZoneInfo) -> int:
+    """The instant at which a day begins in a zone."""
+    local = datetime(day.year, day.month, day.day, tzinfo=zone)
+    return (local.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
+
+
 def _days(first_us: int, last_us: int, zone: ZoneInfo) -> list[tuple[date, int, int]]:
     day = _at(first_us).astimezone(zone).date() - timedelta(days=1)
     last = _at(last_us).astimezone(zone).date() + timedelta(days=1)
     found = []
-    begins = _midnight_us(day, zone)
+    begins = midnight_us(day, zone)
     while day <= last:
-        ends = _midnight_us(day + timedelta(days=1), zone)
+        ends = midnight_us(day + timedelta(days=1), zone)
         found.append((day, begins, ends))
         day, begins = day + timedelta(days=1), ends
     return found
@@ -51,11 +57,6 @@ def _pieces(day: date, begins: int, ends: int) -> list[tuple[int, date, int, int
         (utc_day, day, max(begins, utc_day * _DAY_US), min(ends, (utc_day + 1) * _DAY_US))
         for utc_day in range(begins // _DAY_US, (ends - 1) // _DAY_US + 1)
     ]
-
-
-def _midnight_us(day: date, zone: ZoneInfo) -> int:
-    local = datetime(day.year, day.month, day.day, tzinfo=zone)
-    return (local.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 def _at(us: int) -> datetime:

@@ -26,7 +26,7 @@ from ingest.ledger import Incoming
 from ingest.loader import Loaded
 from ingest.moment import Moment
 from ingest.progress import Progress
-from ingest.settings import Settings, read_settings
+from ingest.settings import Settings, found_settings
 
 PUBLISH_EVERY_SECONDS = 15.0
 
@@ -178,7 +178,7 @@ def _seconds(text: str) -> float:
 
 
 def _ingest(chosen: argparse.Namespace) -> Summary:
-    settings = read_settings(_settings_path())
+    settings = found_settings()
     moment = _moment(chosen.as_of)
     reading = Reading(
         chosen.cluster,
@@ -196,7 +196,7 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
             folder = Path(spool) / "warehouse"
         summary = Summary(unreadable=unreadable)
         try:
-            with warehouse.opened(folder, _say_waiting, chosen.wait) as opened:
+            with warehouse.opened(folder, _say_waiting, chosen.wait, settings.storage) as opened:
                 run = _Run(opened, settings, reading, moment, forced, chosen.dry_run)
                 run.load(files, summary)
         except KeyboardInterrupt:
@@ -206,14 +206,6 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
         except (duckdb.Error, OSError) as error:
             raise WarehouseUnusable(_why_it_stopped(folder, error)) from None
     return summary
-
-
-def _settings_path() -> Path:
-    """The settings' file: one that was named must be there, the usual one need not."""
-    named = os.environ.get("ETT_CONFIG")
-    if named and not Path(named).exists():
-        raise UnusableArguments(f"ETT_CONFIG names {named}, which does not exist.")
-    return Path(named or "ett.toml")
 
 
 def _why_it_stopped(folder: Path, error: Exception) -> str:

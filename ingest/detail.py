@@ -48,14 +48,29 @@ def tidy(warehouse: Warehouse) -> None:
     connection.execute("delete from detail_files where file not in (select file from job_details)")
     files = connection.execute("select file from detail_files order by rows, file").fetchall()
     if len(files) > MOST_FILES:
-        _merge(warehouse, [file for (file,) in files[:MERGED_AT_ONCE]])
+        _merge(warehouse, [file for (file,) in files[:MERGED_AT_ONCE]], "merged")
 
 
-def _merge(warehouse: Warehouse, files: list[str]) -> None:
+def forget(warehouse: Warehouse, jobs: str) -> None:
+    """Drop the detail of these jobs (a select of their numbers): files that hold others as well
+    are written anew without them.
+    """
+    connection = warehouse.connection
+    mixed = connection.execute(
+        f"select distinct file from job_details where base_job_no in ({jobs}) intersect "
+        f"select file from job_details where base_job_no not in ({jobs}) order by file"
+    ).fetchall()
+    connection.execute(f"delete from job_details where base_job_no in ({jobs})")
+    connection.execute("delete from detail_files where file not in (select file from job_details)")
+    for number, (file,) in enumerate(mixed):
+        _merge(warehouse, [file], f"kept-{number}")
+
+
+def _merge(warehouse: Warehouse, files: list[str], part: str) -> None:
     connection = warehouse.connection
     place = glob.escape(str(folder(warehouse.folder)))  # its name is no pattern
     paths = ", ".join(_quoted(Path(place, file)) for file in files)
-    name = _name(connection, "merged")
+    name = _name(connection, part)
     rows = _copy(
         warehouse,
         f"select {', '.join('told.' + column.strip() for column in _COLUMNS.split(','))} "

@@ -6,16 +6,17 @@ What the numbers mean stands in `queries/`; this only says over which jobs and d
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from ingest import calendar, detail, judged, links, store
+from ingest import calendar, detail, judged, links, retention, store
 from ingest.settings import Settings, as_text, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model
 
 _EVENTS_AT_ONCE = 6_000_000
+_OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
 
 
 # A clock that moved on can turn running into lost.
@@ -45,9 +46,12 @@ def move_on(warehouse: Warehouse, settings: Settings, file_nos: Sequence[int]) -
 
 
 def rebuild(warehouse: Warehouse, settings: Settings) -> None:
-    """Recompute everything from the events. Gives the same rows as the increments did."""
+    """Recompute everything from the events. Gives the same rows as the increments did.
+
+    Facts of jobs whose events were pruned stay, and count in the rollups.
+    """
     _touch(warehouse.connection, "select job_no from job_keys")
-    _recompute(warehouse, settings, None)
+    _recompute(warehouse, settings, None, days_of="true")
 
 
 def prepare(warehouse: Warehouse, settings: Settings) -> None:
@@ -77,19 +81,73 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
 
 
 def follow(warehouse: Warehouse, settings: Settings) -> None:
-    """Let settings that changed hold for all that was ever ingested: compute everything anew."""
+    """Let settings and models that changed hold for all that was ever ingested.
+
+    Raises UnusableArguments where what was pruned cannot follow.
+    """
+    meta = warehouse.connection.execute(
+        "select publication, settings, facts_models from meta"
+    ).fetchone()
+    assert meta is not None
+    if meta[1:] == (as_text(settings), model.facts_fingerprint()):
+        return
+    retention.refuse_what_cannot_follow(warehouse.connection, meta[1], as_text(settings))
+    if meta[2] != model.facts_fingerprint() and meta != (0, None, None):
+        renew(warehouse, settings)
+    else:
+        _compute_anew(warehouse, settings)
+
+
+def renew(warehouse: Warehouse, settings: Settings) -> None:
+    """Compute everything anew, into tables made anew.
+
+    A process that dies on the way leaves what the next `follow` begins again.
+    """
+    retention.set_facts_aside(warehouse.connection)
+    prepare(warehouse, settings)
+    _compute_anew(warehouse, settings)
+
+
+def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
+    """Compute the facts of all jobs anew, part by part, into temporary tables that nobody keeps.
+
+    Yields which `base_job_no` each part has, as SQL; at last the rollups of all days stand as well,
+    and nothing is yielded. For a transaction that the caller rolls back.
+    """
     connection = warehouse.connection
-    now = as_text(settings)
+    _touch(connection, "select job_no from job_keys")
+    _settle(connection, settings)
+    connection.execute("create or replace temp table touched_days (day date)")
+    _touch_days(connection, "_kept", "true")
+    parts = _parts(connection)
+    for part in range(parts):
+        _scope(connection, part, parts, None)
+        model.compute(connection, "staging", "facts", "losses")
+        yield f"({_OF_TOUCHED_JOBS} and {_mine('base_job_no', part, parts)})"
+        model.forget(connection, "staging", "facts", "losses")
+    _unscope(connection)
+    model.load_attributions(connection, settings.failure_rules.attributions)
+    model.compute(connection, "rollups")
+
+
+def _compute_anew(warehouse: Warehouse, settings: Settings) -> None:
+    connection = warehouse.connection
     meta = connection.execute("select publication, settings from meta").fetchone()
     assert meta is not None
-    if meta[1] == now:
-        return
     connection.execute("begin")
-    if meta[0] > 0:
-        if _fingerprint(meta[1]) != settings.failure_rules.fingerprint:
-            judged.judge_all(connection, settings.failure_rules)
-        rebuild(warehouse, settings)
-    connection.execute("update meta set settings = ?", [now])
+    try:
+        retention.take_facts_back(connection)
+        if meta[0] > 0:
+            if _fingerprint(meta[1]) != settings.failure_rules.fingerprint:
+                judged.judge_all(connection, settings.failure_rules)
+            rebuild(warehouse, settings)
+        connection.execute(
+            "update meta set settings = ?, facts_models = ?, published = null",
+            [as_text(settings), model.facts_fingerprint()],
+        )
+    except BaseException:
+        connection.execute("rollback")
+        raise
     connection.execute("commit")
 
 
@@ -103,17 +161,23 @@ def _touch(connection: duckdb.DuckDBPyConnection, select: str) -> None:
     connection.execute("create or replace temp table touched_jobs (job_no bigint)")
     connection.execute(f"insert into touched_jobs {select}")
     links.close(connection)
+    retention.spare(connection)
     # a job that becomes one with another is looked up under that one's number
     connection.execute(
         "delete from job_details where base_job_no in (select job_no from touched_jobs)"
     )
 
 
-def _recompute(warehouse: Warehouse, settings: Settings, since_file_no: int | None) -> None:
+def _recompute(
+    warehouse: Warehouse,
+    settings: Settings,
+    since_file_no: int | None,
+    days_of: str = _OF_TOUCHED_JOBS,
+) -> None:
     connection = warehouse.connection
     _settle(connection, settings)
     connection.execute("create or replace temp table touched_days (day date)")
-    _touch_days(connection, "_kept")
+    _touch_days(connection, "_kept", days_of)
     is_part = _changes_a_part(connection)
     if is_part:
         _note_unpublished(connection)
@@ -239,9 +303,10 @@ def _has_kept(connection: duckdb.DuckDBPyConnection) -> bool:
     return row != (0,)
 
 
-def _touch_days(connection: duckdb.DuckDBPyConnection, suffix: str) -> None:
+def _touch_days(
+    connection: duckdb.DuckDBPyConnection, suffix: str, mine: str = _OF_TOUCHED_JOBS
+) -> None:
     """Note the days that touched jobs have a part in, before (`_kept`) or after."""
-    mine = "base_job_no in (select job_no from touched_jobs)"
     days = " union ".join(
         f"select {column} as day from {table}{suffix} where {mine}"
         for table, column in (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import dumps, explain, facts, judged, ledger, native, rejects, store, text
+from ingest import dumps, explain, facts, judged, ledger, native, rejects, retention, store, text
 from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
 from ingest.ledger import Incoming, Numbered
@@ -124,6 +124,7 @@ def _load(
     readable = [one for one in numbered if one.file_no not in unreadable]
     ledger.enter(connection, readable, reading, moment)
     store.deduplicate(connection)
+    retention.turn_away(connection)
     store.keep(connection)
     ledger.count(connection)
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in readable})

@@ -36,7 +36,7 @@ def is_published(warehouse: Warehouse) -> bool:
         current = (warehouse.folder / "CURRENT").read_text(encoding="utf-8").strip()
     except OSError:
         return False
-    return current == _name(int(row[0])) and (warehouse.folder / current).is_file()
+    return current == _name(int(row[0])) and _opens(warehouse.folder / current)
 
 
 def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
@@ -45,22 +45,35 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
     A failure at any point leaves the last publication standing.
     """
     connection = warehouse.connection
-    row = connection.execute("select publication from meta").fetchone()
-    assert row is not None
-    path = warehouse.folder / _name(int(row[0]))
+    publication = _take_free_number(warehouse)
+    path = warehouse.folder / _name(publication)
     building = path.with_suffix(".building")
-    _remove(building)
-    base = _base(warehouse, int(row[0]))
+    base = _base(warehouse, publication)
     if base is not None:
-        shutil.copyfile(base, building)
-    _choose(connection, is_whole=base is None)
-    _build(connection, building, settings, now)
+        try:
+            _remove(building)
+            shutil.copyfile(base, building)
+            _choose(connection, is_whole=False)
+            _build(connection, building, settings, now)
+        except duckdb.Error as error:
+            # nobody can build on a file that was damaged; if that is not why, it shows below
+            _LOG.warning("%s is no base to build on (%s): building anew", base, error)
+            base = None
+    if base is None:
+        build_whole(warehouse, building, settings, now)
     _sync(building)
     building.replace(path)
     _point(warehouse.folder, path.name)
-    _note_published(connection, int(row[0]))
+    _note_published(connection, publication)
     prune(warehouse.folder)
     return path
+
+
+def build_whole(warehouse: Warehouse, path: Path, settings: Settings, now: datetime) -> None:
+    """Write what readers would see of the newest commit into a new file, and publish nothing."""
+    _remove(path)
+    _choose(warehouse.connection, is_whole=True)
+    _build(warehouse.connection, path, settings, now)
 
 
 def prune(folder: Path) -> None:
@@ -81,13 +94,41 @@ def prune(folder: Path) -> None:
         _remove(leftover)
     listed: set[str] = set()
     for _, path in numbered[-KEPT_PUBLICATIONS:]:
-        with duckdb.connect(str(path), read_only=True) as reader:
-            listed |= {
-                file for (file,) in reader.execute("select file from detail_files").fetchall()
-            }
+        try:
+            listed |= listed_detail(path)
+        except duckdb.Error as error:
+            # an earlier one that was damaged: nobody can open it, and nothing is built on it
+            _LOG.warning("%s cannot be read and is removed: %s", path, error)
+            _remove(path)
     for path in detail.folder(folder).glob("*.parquet"):
         if path.name not in listed:
             _remove(path)
+
+
+def listed_detail(path: Path) -> set[str]:
+    """The detail files that a published file leads to."""
+    with duckdb.connect(str(path), read_only=True) as reader:
+        return {file for (file,) in reader.execute("select file from detail_files").fetchall()}
+
+
+def _opens(path: Path) -> bool:
+    try:
+        listed_detail(path)
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _take_free_number(warehouse: Warehouse) -> int:
+    """The number of the newest commit, or a later one: a name that was published never changes."""
+    row = warehouse.connection.execute("select publication from meta").fetchone()
+    assert row is not None
+    number = int(row[0])
+    while (warehouse.folder / _name(number)).exists():
+        number += 1
+    if number > row[0]:
+        warehouse.connection.execute("update meta set publication = ?", [number])
+    return number
 
 
 def _name(sequence: int) -> str:

@@ -5,7 +5,8 @@ create table if not exists meta (
     publication bigint not null,        -- number of the last commit that a publish must show
     settings varchar,                   -- under which the facts were computed, as JSON
     published bigint,                   -- what unpublished_* are changes to; null: to nothing
-    published_models varchar            -- fingerprint of the models that served it
+    published_models varchar,           -- fingerprint of the models that served it
+    facts_models varchar                -- and of those that the facts were computed by
 );
 
 create table if not exists unpublished_jobs (
@@ -179,22 +180,6 @@ create table if not exists unmatched_templates (
     last_us bigint not null
 );
 
--- Messages of failures and ends that no failure rule explains, as each batch told them.
-create table if not exists unexplained_messages (
-    message varchar not null,
-    told bigint not null,
-    first_us bigint not null,
-    last_us bigint not null
-);
-
-create table if not exists unmatched_templates (
-    template varchar not null,
-    count bigint not null,
-    example varchar not null,
-    first_us bigint not null,
-    last_us bigint not null
-);
-
 create table if not exists rejected_lines (
     file_no integer not null,
     file varchar not null,
@@ -212,4 +197,17 @@ create table if not exists detail_files (
 create table if not exists job_details (
     base_job_no bigint not null,
     file varchar not null               -- the only file in which this job is looked up
+);
+
+-- Jobs whose events were dropped by `ett-warehouse prune`: their facts stand as they are.
+create table if not exists pruned_jobs (
+    job_no bigint not null,
+    job_key varchar not null,           -- job_keys may give the key to a later job
+    shown_no bigint not null,           -- the job of the same timeline that has facts
+    before_us bigint not null           -- what it is told of earlier instants is too late
+);
+
+create table if not exists pruned_events (
+    file_no integer not null,           -- of this dump
+    events bigint not null              -- so many were dropped
 );

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 import tomllib
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
@@ -17,14 +19,21 @@ from ingest.causes_rules import RuleBook, shipped
 from ingest.collectors.training_log_patterns import Pattern, patterns_of
 from ingest.dumps import UNPACKED_RATIO
 from ingest.errors import UnusableArguments
+from ingest.warehouse import Storage
 from queries.regressions import Settings as DetectionSettings
 
 _KNOWN = {
     "timezone", "stale_after_hours", "targets", "exclude", "identity", "failure_rule",
-    "training_log", "price", "regressions", "unpacked_ratio",
+    "training_log", "price", "regressions", "unpacked_ratio", "storage",
     "alerts",  # read by `python -m deploy`
     "auth",  # read by the dashboard
 }  # fmt: skip
+
+_SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?([KMGT]i?B)")
+_UNITS = {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)} | {
+    f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)
+}
+_LEAST_MEMORY = 256 * 1024 * 1024  # below, the engine cannot even sort a batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +52,13 @@ class Settings:
     failure_rules: RuleBook = field(default_factory=shipped)
     detection: DetectionSettings = field(default_factory=DetectionSettings)
     unpacked_ratio: float = UNPACKED_RATIO
+    storage: Storage = field(default_factory=Storage)
 
 
 def as_text(settings: Settings) -> str:
     """What facts were computed under, as one text that is equal where it is.
 
-    How dumps are read is not in it: what was read stays as it was.
+    How dumps are read is not in it: what was read stays as it was. Nor is what the engine may take.
     """
     told = {
         "timezone": settings.timezone,
@@ -62,6 +72,14 @@ def as_text(settings: Settings) -> str:
         "failure_rules": settings.failure_rules.fingerprint,
     }
     return json.dumps(told, sort_keys=True, default=str)
+
+
+def found_settings() -> Settings:
+    """Those of the file that ETT_CONFIG names, which must be there, else of ./ett.toml."""
+    named = os.environ.get("ETT_CONFIG")
+    if named and not Path(named).exists():
+        raise UnusableArguments(f"ETT_CONFIG names {named}, which does not exist.")
+    return read_settings(Path(named or "ett.toml"))
 
 
 def read_settings(path: Path) -> Settings:
@@ -93,6 +111,7 @@ def read_settings(path: Path) -> Settings:
         identity=_identity(path, table.get("identity", [])),
         training_logs=_training_logs(path, table.get("training_log", [])),
         failure_rules=_failure_rules(path, table.get("failure_rule", [])),
+        storage=_storage(path, _table(path, table, "storage")),
     )
 
 
@@ -157,6 +176,22 @@ def _price(path: Path, table: dict[str, Any]) -> tuple[float | None, str | None]
     if not isinstance(currency, str) or not 0 < len(currency) <= 8:
         raise UnusableArguments(f"{path}: price.currency must be a short text such as EUR.")
     return float(price), currency
+
+
+def _storage(path: Path, table: dict[str, Any]) -> Storage:
+    if unknown := sorted(table.keys() - {"memory_limit", "temp_directory"}):
+        raise UnusableArguments(f"{path}: storage.{unknown[0]} is no setting.")
+    limit = table.get("memory_limit", "2GiB")
+    told = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
+    memory = int(float(told[1]) * _UNITS[told[2]]) if told else 0
+    if memory < _LEAST_MEMORY:
+        raise UnusableArguments(
+            f"{path}: storage.memory_limit must be a size of 256MiB or more, such as 4GiB."
+        )
+    folder = table.get("temp_directory")
+    if folder is not None and (not isinstance(folder, str) or not folder.strip()):
+        raise UnusableArguments(f"{path}: storage.temp_directory must be a folder in quotes.")
+    return Storage(memory, None if folder is None else path.resolve().parent / folder)
 
 
 def _detection(path: Path, table: dict[str, Any]) -> DetectionSettings:

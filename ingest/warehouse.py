@@ -19,11 +19,22 @@ from typing import IO
 
 import duckdb
 
+from ingest import migrations
 from ingest.errors import WarehouseBusy, WarehouseUnusable
-
-SCHEMA_VERSION = 2
+from queries.published import SCHEMA_VERSION
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
+
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What the engine may take: bytes of memory, and where it puts what does not fit."""
+
+    memory_bytes: int = 2 * _GIB
+    temp_directory: Path | None = None  # None: inside the warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +47,27 @@ class Warehouse:
 
 @contextmanager
 def opened(
-    folder: Path, waiting: Callable[[str], None], patience_seconds: float
+    folder: Path,
+    waiting: Callable[[str], None],
+    patience_seconds: float,
+    storage: Storage = Storage(),
 ) -> Iterator[Warehouse]:
     """Hold the folder's lock and open the writer's file. `waiting` is told who holds it meanwhile.
 
-    Raises WarehouseBusy when the lock is not free in time, WarehouseUnusable where nothing can be
-    written or the file is of another release.
+    A file of an older release is upgraded. Raises WarehouseBusy when the lock is not free in time,
+    WarehouseUnusable where nothing can be written or the file is of a newer release.
     """
+    with locked(folder, waiting, patience_seconds):
+        connection = _connect(folder, storage)
+        try:
+            yield Warehouse(folder, connection)
+        finally:
+            connection.close()
+
+
+@contextmanager
+def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float) -> Iterator[None]:
+    """Hold the folder's lock only: nobody writes the file meanwhile, and it can be copied."""
     if "?" in str(folder.resolve()):  # the engine takes what follows for options of the file
         raise WarehouseUnusable(f"{folder} has a ? in its path. Give --warehouse another folder.")
     try:
@@ -55,11 +80,7 @@ def opened(
         ) from None
     with lock:
         _acquire(lock, folder, waiting, patience_seconds)
-        connection = _connect(folder)
-        try:
-            yield Warehouse(folder, connection)
-        finally:
-            connection.close()
+        yield
 
 
 def scratch(folder: Path) -> Path:
@@ -108,18 +129,35 @@ def _holder(lock: IO[str]) -> str:
         return "another process"
 
 
-def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
+def _connect(folder: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
     path = folder / "warehouse.duckdb"
-    spill = scratch(folder) / "spill"
+    connection = _open(path, storage)
+    try:
+        version = _version(connection, path)
+        if version is None:
+            _create(connection)
+            return connection
+        if version == SCHEMA_VERSION:
+            return connection
+    except BaseException:
+        connection.close()
+        raise
+    connection.close()
+    migrations.upgrade(path, version)
+    return _open(path, storage)
+
+
+def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
+    spill = storage.temp_directory or scratch(path.parent) / "spill"
     try:
         spill.mkdir(parents=True, exist_ok=True)
         connection = duckdb.connect(
             str(path),
             config={
                 "temp_directory": str(spill),
-                "memory_limit": "2GiB",
+                "memory_limit": f"{storage.memory_bytes}B",
                 # kept for the whole run: pages that go back to the system come back at a price
-                "block_allocator_memory": "1GiB",
+                "block_allocator_memory": f"{min(_GIB, storage.memory_bytes // 2)}B",
                 "python_enable_replacements": "false",  # a table is never a Python name
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
@@ -127,34 +165,34 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
         )
     except (OSError, duckdb.Error) as error:
         raise WarehouseUnusable(f"{path} cannot be opened for writing: {error}") from None
-    try:
-        _prepare(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.execute("set TimeZone = 'UTC'")
     connection.execute("set checkpoint_threshold = '256MB'")
     # likewise what a dropped table held: the next one asks for it again
     connection.execute("set allocator_flush_threshold = '64GiB'")
     connection.execute("set allocator_bulk_deallocation_flush_threshold = '64GiB'")
+    return connection
+
+
+def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int | None:
+    """The schema of the file; None: it is empty. Raises WarehouseUnusable for a newer one."""
     present = connection.execute(
         "select count(*) from duckdb_tables() where table_name = 'meta' and not temporary"
     ).fetchone()
     if present == (0,):
-        connection.execute("begin")
-        connection.execute(_SCHEMA.read_text(encoding="utf-8"))
-        connection.execute(
-            "insert into meta (schema_version, publication) values (?, 0)", [SCHEMA_VERSION]
-        )
-        connection.execute("commit")
-        return
-    version = connection.execute("select max(schema_version) from meta").fetchone()
-    if version != (SCHEMA_VERSION,):
+        return None
+    [(version,)] = connection.execute("select max(schema_version) from meta").fetchall()
+    if version > SCHEMA_VERSION:
         raise WarehouseUnusable(
-            f"{path} has schema {version and version[0]}, this release writes {SCHEMA_VERSION}. "
-            "Ingest the dumps into a new folder (--warehouse)."
+            f"{path} was written by a newer release: its schema is {version}, this release knows "
+            f"{SCHEMA_VERSION}. Update this installation, or give --warehouse another folder."
         )
+    return int(version)
+
+
+def _create(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("begin")
+    connection.execute(_SCHEMA.read_text(encoding="utf-8"))
+    connection.execute(
+        "insert into meta (schema_version, publication) values (?, 0)", [SCHEMA_VERSION]
+    )
+    connection.execute("commit")

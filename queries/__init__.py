@@ -6,6 +6,19 @@ Knows nothing of dumps and nothing of pages.
 from __future__ import annotations
 
 from queries.model import AREAS, RECOVERY_AREAS, STARTUP_AREAS
-from queries.published import NothingPublished, published
+from queries.published import (
+    SCHEMA_VERSION,
+    NothingPublished,
+    PublishedByNewerRelease,
+    published,
+)
 
-__all__ = ["AREAS", "RECOVERY_AREAS", "STARTUP_AREAS", "NothingPublished", "published"]
+__all__ = [
+    "AREAS",
+    "RECOVERY_AREAS",
+    "SCHEMA_VERSION",
+    "STARTUP_AREAS",
+    "NothingPublished",
+    "PublishedByNewerRelease",
+    "published",
+]

@@ -6,8 +6,17 @@ import os
 from pathlib import Path
 
 
+# Of the writer's file and of what is published from it. Releases read what older ones published,
+# upgrade what older ones wrote (ingest/migrations), and refuse both of newer ones.
+SCHEMA_VERSION = 3
+
+
 class NothingPublished(Exception):
     """No warehouse is published in this folder: the message says what to run."""
+
+
+class PublishedByNewerRelease(NothingPublished):
+    """What is published may mean what this release does not know."""
 
 
 def published(warehouse: str | Path) -> Path:

@@ -28,8 +28,8 @@ from app.monitoring.doors import Doors
 from app.monitoring.follower import Follower
 from app.monitoring.server import Server
 from app.monitoring.web_config import UnusableWebConfig
-from app.warehouse import connect
-from queries import NothingPublished, published
+from app.warehouse import connect, refuse_newer
+from queries import NothingPublished, PublishedByNewerRelease, published
 
 _EXAMPLES = """\
 examples:
@@ -72,9 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     follower = Follower(asked.warehouse, _version())
     try:
+        refuse_newer(asked.warehouse)
         doors = Doors(asked.web_config)
         server = Server(asked.host, asked.port, follower, doors)
-    except UnusableWebConfig as refusal:
+    except (PublishedByNewerRelease, UnusableWebConfig) as refusal:
         print(f"ett-exporter: {refusal}", file=sys.stderr)
         return 2
     except OSError as error:

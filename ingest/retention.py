@@ -1,0 +1,295 @@
+"""What is forgotten on purpose: events of jobs that ended before a day, never the numbers made of
+them.
+
+The facts and rollups of a pruned job stand as they were. What is told of it later, of a time before
+that day, is turned away and counted as an anomaly: without the other events a number made of it
+would be wrong. Later events of the same id are a job of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import duckdb
+
+from ingest import detail, links
+from ingest.errors import UnusableArguments
+from ingest.warehouse import Warehouse
+from queries import model
+
+# Whoever changes one of them wants other numbers for the past, which only events could give.
+_CANNOT_FOLLOW = ("timezone", "stale_after", "excluded_partitions", "excluded_names")
+_SETTINGS = {"stale_after": "stale_after_hours", "excluded_partitions": "exclude.partitions"} | {
+    "excluded_names": "exclude.names"
+}
+
+# One timeline is kept or pruned as a whole, and only when nothing can change it any more. A job
+# that never ran may still do so.
+_PRUNING = """
+    with known as (
+        select keys.job_no, keys.job_key, coalesce(woven.group_no, keys.job_no) as group_no
+        from job_keys as keys
+        left join woven_jobs as woven on keys.job_no = woven.job_no
+        where keys.job_no not in (select job_no from pruned_jobs)
+    ),
+    told as (
+        select job_no, max(greatest(at_us, end_us)) as last_us from events group by job_no
+    ),
+    made as (
+        select base_job_no, bool_or(outcome = 'running') as is_running, max(ended_us) as ended_us
+        from attempt_facts_kept group by base_job_no
+    ),
+    groups as (
+        select known.group_no, min(made.base_job_no) as shown_no
+        from known
+        left join told on known.job_no = told.job_no
+        left join made on known.job_no = made.base_job_no
+        group by known.group_no
+        having count(made.base_job_no) > 0
+            and not coalesce(bool_or(made.is_running), false)
+            and max(greatest(told.last_us, made.ended_us)) < {before_us}
+    )
+    select known.job_no, known.job_key, groups.shown_no
+    from known inner join groups on known.group_no = groups.group_no
+"""
+
+_NAMES_PRUNED = """
+    union all
+    select batch.job_key, pruned.shown_no, pruned.before_us
+    from batch
+    inner join scheduler_jobs as jobs
+        on batch.scheduler_job = jobs.scheduler_job and {same_cluster}
+    inner join pruned_jobs as pruned on jobs.job_no = pruned.job_no
+"""
+_IS_NAMED_BY_PRUNED = """
+    union all
+    select batch.job_key, pruned.shown_no, pruned.before_us
+    from batch
+    inner join job_links as links
+        on regexp_extract(batch.job_key, '[^:]*$') = links.scheduler_job
+        and coalesce(
+            links.cluster = nullif(regexp_extract(batch.job_key, '^(.*):[^:]*$', 1), ''), true
+        )
+    inner join pruned_jobs as pruned on links.job_no = pruned.job_no
+    where batch.row_key is not null
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a prune dropped, or would."""
+
+    jobs: int
+    events: int
+    kept_jobs: int
+
+
+def plan(connection: duckdb.DuckDBPyConnection, before_us: int) -> Pruned:
+    """Choose the jobs whose events can go into the temporary table `pruning`."""
+    connection.execute("create or replace temp table touched_jobs as select job_no from job_keys")
+    links.close(connection)
+    connection.execute(
+        "create or replace temp table pruning as " + _PRUNING.format(before_us=before_us)
+    )
+    [(jobs, events, kept)] = connection.execute(
+        "select (select count(*) from pruning), (select count(*) from events where job_no in "
+        "(select job_no from pruning)), (select count(*) from job_keys where job_no not in "
+        "(select job_no from pruning union select job_no from pruned_jobs))"
+    ).fetchall()
+    return Pruned(jobs, events, kept)
+
+
+def prune(warehouse: Warehouse, before_us: int) -> None:
+    """Drop the events and the detail of the planned jobs, in one transaction."""
+    connection = warehouse.connection
+    connection.execute("begin")
+    try:
+        _drop(warehouse, before_us)
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    connection.execute("commit")
+    connection.execute("checkpoint")
+
+
+def spare(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take out of what is computed anew the jobs that cannot be."""
+    for table in ("touched_jobs", "woven_jobs"):
+        connection.execute(f"delete from {table} where job_no in (select job_no from pruned_jobs)")
+
+
+def turn_away(connection: duckdb.DuckDBPyConnection) -> None:
+    """Leave out of `batch` what comes too late for a pruned job, and count it among its anomalies.
+
+    Too late is also a trainer's word on a pruned job of the scheduler, and a scheduler's row of a
+    job that a pruned trainer ran under: one timeline, whose numbers stand.
+    """
+    if connection.execute("select 1 from pruned_jobs limit 1").fetchone() is None:
+        return
+    connection.execute(f"create or replace temp table closed as {_closed(connection)}")
+    late = connection.execute(
+        "create or replace temp table late as "
+        "select closed.shown_no, count(*) as events, min(batch.at_us) as first_us "
+        "from batch inner join closed on batch.job_key = closed.job_key "
+        "where batch.at_us < closed.before_us group by closed.shown_no"
+    ).fetchone()
+    if late is not None and late[0]:
+        connection.execute(
+            "create or replace temp table in_time as select batch.* from batch "
+            "left join closed on batch.job_key = closed.job_key "
+            "where closed.job_key is null or batch.at_us >= closed.before_us"
+        )
+        connection.execute("create or replace temp view batch as select * from in_time")
+        _note_late(connection)
+    _tell_lives_apart(connection)
+
+
+def refuse_what_cannot_follow(
+    connection: duckdb.DuckDBPyConnection, told: str | None, now: str
+) -> None:
+    """Raise UnusableArguments where the settings ask for other numbers of pruned jobs."""
+    pruned = connection.execute(
+        "select count(*), strftime(make_timestamp(max(before_us)), '%Y-%m-%d') from pruned_jobs"
+    ).fetchone()
+    if told is None or pruned is None or pruned[0] == 0:
+        return
+    before, after = json.loads(told), json.loads(now)
+    for name in _CANNOT_FOLLOW:
+        if before.get(name) != after.get(name):
+            raise UnusableArguments(
+                f"{_SETTINGS.get(name, name)} was {before.get(name)} and is now {after.get(name)}, "
+                f"but the events of {pruned[0]:,} jobs from before {pruned[1]} were pruned, so "
+                "that their numbers cannot follow. Set it back in ett.toml, restore a backup from "
+                "before the prune, or begin a new warehouse."
+            )
+
+
+def set_facts_aside(connection: duckdb.DuckDBPyConnection) -> None:
+    """Drop all facts and rollups but the facts of pruned jobs, which nothing can make again."""
+    connection.execute("begin")
+    tables = _tables(connection)
+    for name in model.KEPT_FACTS:
+        if f"{name}_kept" in tables:
+            connection.execute(
+                f"create table if not exists {name}_aside as select * from {name}_kept "
+                "where base_job_no in (select job_no from pruned_jobs)"
+            )
+    for table in tables:
+        if table.endswith("_kept"):
+            connection.execute(f"drop table {table}")
+    connection.execute("commit")
+
+
+def take_facts_back(connection: duckdb.DuckDBPyConnection) -> None:
+    """Put the facts of pruned jobs beside the new ones; what no old model told of them is null."""
+    tables = _tables(connection)
+    for name in model.KEPT_FACTS:
+        if f"{name}_aside" not in tables:
+            continue
+        kept = _columns(connection, f"{name}_kept")
+        old = set(_columns(connection, f"{name}_aside"))
+        columns = ", ".join(column for column in kept if column in old)
+        connection.execute(
+            f"insert into {name}_kept ({columns}) select {columns} from {name}_aside"
+        )
+        connection.execute(f"drop table {name}_aside")
+
+
+def _drop(warehouse: Warehouse, before_us: int) -> None:
+    connection = warehouse.connection
+    mine = "job_no in (select job_no from pruning)"
+    connection.execute(
+        f"insert into pruned_events select file_no, count(*) from events where {mine} "
+        "group by file_no"
+    )
+    for table in ("plain_events", "told_events", "placed_jobs"):
+        connection.execute(f"delete from {table} where {mine}")
+    connection.execute(
+        f"insert into pruned_jobs select job_no, job_key, shown_no, {before_us} from pruning"
+    )
+    detail.forget(warehouse, "select job_no from pruning")
+    # readers find no detail of them any more; where these are many, all is published anew
+    connection.execute(
+        "update meta set publication = publication + 1, published = case when "
+        "(select count(*) from pruning) * 4 < (select count(*) from job_keys) then published end"
+    )
+    _note_unpublished(connection, "select job_no from pruning")
+
+
+def _closed(connection: duckdb.DuckDBPyConnection) -> str:
+    """A select: job_key, before_us (what was told of earlier instants is too late), shown_no."""
+    columns = _columns(connection, "batch")
+    parts = ["select job_key, shown_no, before_us from pruned_jobs"]
+    if "scheduler_job" in columns:
+        same = "coalesce(batch.cluster = jobs.cluster, true)" if "cluster" in columns else "true"
+        parts.append(_NAMES_PRUNED.format(same_cluster=same))
+    if "row_key" in columns:
+        parts.append(_IS_NAMED_BY_PRUNED)
+    return (
+        "select job_key, max(before_us) as before_us, arg_max(shown_no, before_us) as shown_no "
+        f"from ({' '.join(parts)}) group by job_key"
+    )
+
+
+def _note_late(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "update contradiction_facts_kept as known set times = known.times + late.events, "
+        "first_us = least(known.first_us, late.first_us) from late "
+        "where known.base_job_no = late.shown_no and known.kind = 'late_for_pruned'"
+    )
+    connection.execute(
+        "insert into contradiction_facts_kept by name "
+        "select names.job_no, late.shown_no as base_job_no, 'late_for_pruned' as kind, "
+        "'left out, because the other events were pruned: one told' as what, "
+        "late.first_us, late.events as times "
+        "from late inner join (select base_job_no, min(job_no) as job_no from job_names_kept "
+        "group by base_job_no) as names on late.shown_no = names.base_job_no "
+        "where late.shown_no not in "
+        "(select base_job_no from contradiction_facts_kept where kind = 'late_for_pruned')"
+    )
+    _note_unpublished(connection, "select shown_no from late")
+
+
+def _tell_lives_apart(connection: duckdb.DuckDBPyConnection) -> None:
+    """A pruned job whose id is told of again is from now on called by the day it reached to."""
+    again = connection.execute(
+        "create or replace temp table again as "
+        "select pruned.job_no, concat(' until ', strftime(make_timestamp(pruned.before_us - 1), "
+        "'%Y-%m-%d')) as until from pruned_jobs as pruned inner join job_keys as keys "
+        "on pruned.job_no = keys.job_no and pruned.job_key = keys.job_key "
+        "where keys.job_key in (select job_key from batch)"
+    ).fetchone()
+    if again is None or not again[0]:
+        return
+    mine = "select job_no from again"
+    _note_unpublished(connection, mine)
+    connection.execute(
+        "update job_keys set job_key = concat(job_keys.job_key, again.until) from again "
+        "where job_keys.job_no = again.job_no"
+    )
+    connection.execute(
+        "update job_names_kept set job_id = concat(job_id, again.until) from again "
+        "where job_names_kept.base_job_no = again.job_no"
+    )
+    _note_unpublished(connection, mine)
+
+
+def _note_unpublished(connection: duckdb.DuckDBPyConnection, jobs: str) -> None:
+    connection.execute(
+        f"insert into unpublished_jobs select job_id from job_names_kept where base_job_no in "
+        f"({jobs}) and job_id not in (select job_id from unpublished_jobs)"
+    )
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    return {
+        name
+        for (name,) in connection.execute(
+            "select table_name from duckdb_tables() where not temporary"
+        ).fetchall()
+    }
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    return [row[0] for row in connection.execute(f"describe {table}").fetchall()]

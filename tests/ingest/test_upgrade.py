@@ -1,0 +1,107 @@
+"""A warehouse of an older release gives this release's numbers; one of a newer is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+import zstandard
+
+from app import warehouse as reading
+from ingest import migrations
+from ingest import warehouse as writing
+from ingest.errors import WarehouseUnusable
+from queries import SCHEMA_VERSION, PublishedByNewerRelease, published
+from tests.ingest.warehouses import ROOT, differences, kept, life, run
+from tests.queries.engine import ingest, rows, write_dump
+
+OLD = Path(__file__).parent / "old_warehouses"
+SACCT = ROOT / "sample_data" / "dumps" / "slurm" / "snap2_quiet" / "sacct_D_P_admin.txt"
+
+
+def old_warehouse(folder: Path, schema: int) -> Path:
+    folder.mkdir()
+    packed = (OLD / f"schema-{schema}.duckdb.zst").read_bytes()
+    (folder / "warehouse.duckdb").write_bytes(zstandard.ZstdDecompressor().decompress(packed))
+    return folder
+
+
+def tables(warehouse: Path) -> list[tuple[object, ...]]:
+    return kept(
+        warehouse,
+        "select table_name, column_name, data_type, is_nullable from duckdb_columns() "
+        "where not internal order by table_name, column_name",
+    )
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What this release makes of the dumps that the old warehouses were made of."""
+    folder = tmp_path_factory.mktemp("fresh") / "warehouse"
+    ingest(folder, OLD / "events.jsonl.gz", SACCT)
+    return folder
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_a_warehouse_of_an_older_release_gives_the_numbers_of_this_one(
+    tmp_path: Path, fresh: Path, schema: int
+) -> None:
+    warehouse = old_warehouse(tmp_path / "warehouse", schema)
+    told_again = run(warehouse, OLD / "events.jsonl.gz")
+
+    assert (0, "") == (told_again.status, told_again.err)
+    assert {} == differences(fresh, warehouse)
+    assert [(1_465, 1)] == rows(warehouse, "select events, rejected from publication")
+    assert rows(fresh, "select template, count from unmatched_messages order by all") == rows(
+        warehouse, "select template, count from unmatched_messages order by all"
+    )
+    assert tables(fresh) == tables(warehouse)
+
+
+def test_what_an_older_release_published_stands_until_the_upgrade_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = old_warehouse(tmp_path / "warehouse", 1)
+    before = (warehouse / "warehouse.duckdb").read_bytes()
+    monkeypatch.setattr(migrations, "_STEPS", tmp_path)  # no step is there: it fails half way
+
+    with (
+        pytest.raises(WarehouseUnusable, match=r"could not be brought to \d+.*It is as it was"),
+        writing.opened(warehouse, print, 0),
+    ):
+        pass
+
+    assert before == (warehouse / "warehouse.duckdb").read_bytes()
+    assert [] == list(warehouse.glob("*.upgrading*"))
+
+
+def test_a_warehouse_of_a_newer_release_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+    ingest(warehouse, dump)
+    with duckdb.connect(str(warehouse / "warehouse.duckdb")) as writer:
+        writer.execute("update meta set schema_version = 99")
+    before = published(warehouse)
+    refused = run(warehouse, dump)
+
+    assert (2, "") == (refused.status, refused.out)
+    assert (
+        f"ett-ingest: {warehouse / 'warehouse.duckdb'} was written by a newer release: its schema "
+        f"is 99, this release knows {SCHEMA_VERSION}. Update this installation, or give "
+        "--warehouse another folder.\n"
+    ) == refused.err
+    assert before == published(warehouse)
+
+
+def test_what_a_newer_release_published_is_refused_by_readers(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, write_dump(tmp_path / "dump.jsonl", life("a")))
+    newer = tmp_path / "serving-1.duckdb"
+    shutil.copyfile(published(warehouse), newer)
+    with duckdb.connect(str(newer)) as writer:
+        writer.execute("update publication set schema_version = 99")
+
+    with pytest.raises(PublishedByNewerRelease, match="published by a newer release: its schema"):
+        reading.connect(newer)
