@@ -1,0 +1,181 @@
+"""A copy of the warehouse that is whole, and back: while readers read, and while nobody writes.
+
+Holds the writer's file and the detail that it lists. What readers open is not in it: that is made
+anew from these when they are restored, under numbers and names that the folder never had.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ingest import detail, migrations
+from ingest.errors import UnusableArguments
+from queries import SCHEMA_VERSION
+
+_FILE = "warehouse.duckdb"
+_MANIFEST = "backup.json"
+_AT_ONCE = 8 * 1024 * 1024
+
+
+def backup(folder: Path, target: Path, say: Callable[[str], None]) -> int:
+    """Copy the warehouse, whose lock the caller holds, into a new folder. Returns bytes copied.
+
+    The folder appears when it is whole. Raises UnusableArguments where there is nothing to copy or
+    something in the way.
+    """
+    if not (folder / _FILE).is_file():
+        raise UnusableArguments(f"{folder} has no {_FILE}. Name the folder with --warehouse.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UnusableArguments(f"{target} is there already. Name a new folder for the backup.")
+    part = target.with_name(target.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    detail.folder(part).mkdir(parents=True)
+    for name in (_FILE, _FILE + ".wal"):
+        if (folder / name).exists():
+            _copied(folder / name, part / name)
+    told, listed = _look_into(part / _FILE)
+    files = [f"detail/{name}" for name in listed]
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise UnusableArguments(
+            f"{folder / missing[0]} is listed and missing. Run `ett-warehouse rebuild` first."
+        )
+    sums = {_FILE: _sum(part / _FILE)}
+    for done, name in enumerate(files, 1):
+        sums[name] = _copied(folder / name, part / name)
+        say(f"copied {done} of {len(files)} files of detail")
+    _write_manifest(part / _MANIFEST, told | {"files": sums})
+    if target.exists():
+        target.rmdir()
+    migrations.replace(part / _MANIFEST, part / _MANIFEST)
+    part.rename(target)
+    return sum((target / name).stat().st_size for name in sums)
+
+
+def restore(source: Path, folder: Path, say: Callable[[str], None]) -> None:
+    """Let the folder, whose lock the caller holds, have the warehouse of a backup.
+
+    What is published stays until the caller publishes: nothing that a reader may open is touched.
+    Raises UnusableArguments for what is no whole backup, before anything is replaced.
+    """
+    manifest = _manifest(source)
+    number = 1 + max([int(manifest["publication"]), *_numbers(folder)])
+    detail.folder(folder).mkdir(parents=True, exist_ok=True)
+    aside = folder / "warehouse.restoring"
+    _remove(aside)
+    renamed: dict[str, str] = {}
+    for place, (name, told) in enumerate(sorted(manifest["files"].items())):
+        new = f"{number:08d}-restored-{place}.parquet"
+        copy = aside if name == _FILE else detail.folder(folder) / new
+        try:
+            found = _copied(source / name, copy)
+        except FileNotFoundError:
+            found = "missing"
+        if found != told:
+            copy.unlink(missing_ok=True)
+            raise UnusableArguments(
+                f"{source / name} is not what was backed up. {folder} is as it was. "
+                "Restore another backup."
+            )
+        if name != _FILE:
+            renamed[Path(name).name] = new
+        say(f"copied {place + 1} of {len(manifest['files'])} files")
+    if manifest["schema_version"] < SCHEMA_VERSION:
+        migrations.upgrade(aside, manifest["schema_version"])
+    _rename_detail(aside, renamed, number)
+    _end_log(folder / _FILE)
+    migrations.replace(aside, folder / _FILE)
+
+
+def _look_into(path: Path) -> tuple[dict[str, int], list[str]]:
+    """Opens a copy, which takes its log into it as well: schema, publication, detail files."""
+    with duckdb.connect(str(path)) as copy:
+        [(schema, publication)] = copy.execute(
+            "select schema_version, publication from meta"
+        ).fetchall()
+        listed = [file for (file,) in copy.execute("select file from detail_files").fetchall()]
+        copy.execute("checkpoint")
+    return {"schema_version": schema, "publication": publication}, sorted(listed)
+
+
+def _manifest(source: Path) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads((source / _MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UnusableArguments(
+            f"{source} is no backup: it has no {_MANIFEST} that can be read. Name a folder that "
+            "`ett-warehouse backup` wrote."
+        ) from None
+    if told["schema_version"] > SCHEMA_VERSION:
+        raise UnusableArguments(
+            f"{source} is a backup of a newer release: its schema is {told['schema_version']}, "
+            f"this release knows {SCHEMA_VERSION}. Update this installation."
+        )
+    return told
+
+
+def _rename_detail(path: Path, renamed: Mapping[str, str], number: int) -> None:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create temp table renamed (old varchar, new varchar)")
+        if renamed:
+            connection.executemany("insert into renamed values (?, ?)", list(renamed.items()))
+        connection.execute("begin")
+        for table in ("detail_files", "job_details"):
+            connection.execute(
+                f"update {table} set file = renamed.new from renamed where file = renamed.old"
+            )
+        connection.execute("update meta set publication = ?, published = null", [number])
+        connection.execute("commit")
+        connection.execute("checkpoint")
+
+
+def _numbers(folder: Path) -> Iterator[int]:
+    """Every number that a publication or a detail file of the folder has."""
+    for path in (*folder.glob("serving-*.duckdb"), *detail.folder(folder).glob("*.parquet")):
+        for part in path.stem.split("-"):
+            if part.isdecimal():
+                yield int(part)
+
+
+def _end_log(path: Path) -> None:
+    """Let nothing of the old file's log be taken for the new one's."""
+    log = path.with_name(path.name + ".wal")
+    if log.exists():
+        try:
+            duckdb.connect(str(path)).close()
+        except duckdb.Error:  # a damaged one: that is why it is replaced
+            log.unlink()
+
+
+def _copied(source: Path, target: Path) -> str:
+    """Copy a file to the disk itself; returns its SHA-256."""
+    told = hashlib.sha256()
+    with source.open("rb") as reading, target.open("wb") as writing:
+        while piece := reading.read(_AT_ONCE):
+            told.update(piece)
+            writing.write(piece)
+        writing.flush()
+        os.fsync(writing.fileno())
+    return told.hexdigest()
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_manifest(path: Path, told: Mapping[str, object]) -> None:
+    path.write_text(json.dumps(told, indent=1), encoding="utf-8")
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.with_name(path.name + ".wal").unlink(missing_ok=True)

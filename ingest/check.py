@@ -1,0 +1,317 @@
+"""Whether a warehouse is sound: what it holds agrees with itself, its ledger and its events, and
+readers see what a fresh computation gives.
+
+Looks at everything and changes nothing: what it computes stands in temporary tables and files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+
+from ingest import detail, facts, publish
+from ingest.settings import Settings, as_text
+from ingest.warehouse import Warehouse, literally, scratch
+from queries import NothingPublished, model, published
+
+_REBUILD = "Run `ett-warehouse rebuild`."
+_INGEST_AGAIN = (
+    "Restore a backup (`ett-warehouse restore`), or ingest the dumps into a new warehouse."
+)
+_AREAS = " + ".join(f"{area}_us" for area in model.AREAS)
+_DETAIL = (
+    *("job_id", "attempt", "kind", "name", "stage", "rank", "started_us", "ended_us", "step"),
+    *("detail", "file_no"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What does not hold and what to do. Where `is_wrong` is false it only costs space."""
+
+    what: str
+    is_wrong: bool = True
+
+
+def check(
+    warehouse: Warehouse, settings: Settings, now: datetime, say: Callable[[str], None]
+) -> Iterator[Finding]:
+    """Look for all that may be wrong. `say` is told what is looked at."""
+    connection = warehouse.connection
+    if not _has_facts(connection):
+        return
+    say("seconds of every attempt and day")
+    yield from _identity(connection)
+    say("ledger against events")
+    yield from _ledger(connection)
+    say("facts, detail and published files that belong to nothing")
+    yield from _orphans(connection)
+    yield from _files(warehouse)
+    unread = list(_gather_detail(warehouse))
+    yield from unread
+    stale = _stale(connection, settings)
+    if stale is not None:
+        yield stale
+        return
+    say("facts against a fresh computation from the events")
+    yield from _rebuilt(warehouse, settings, has_detail=not unread)
+    say("published file against a fresh one")
+    yield from _published(warehouse, settings, now)
+
+
+def _has_facts(connection: duckdb.DuckDBPyConnection) -> bool:
+    return _count(connection, "from duckdb_tables() where table_name = 'attempt_facts_kept'") > 0
+
+
+def _identity(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    for table, of in (
+        ("attempt_day_facts_kept", "attempts on a day"),
+        ("attempt_facts_kept", "attempts"),
+    ):
+        off = _count(connection, f"from {table} where wall_us <> {_AREAS}")
+        if off:
+            yield Finding(f"{off:,} {of} have areas that do not sum to their wall time. {_REBUILD}")
+    split = _count(
+        connection,
+        "from (select job_no, attempt, sum(wall_us) as wall_us from attempt_day_facts_kept "
+        "group by job_no, attempt) as days full join attempt_facts_kept as facts "
+        "on days.job_no = facts.job_no and days.attempt = facts.attempt "
+        "where coalesce(days.wall_us, 0) is distinct from facts.wall_us",
+    )
+    if split:
+        yield Finding(f"the days of {split:,} attempts do not sum to their wall time. {_REBUILD}")
+
+
+def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    """A scheduler's row that a newer dump tells again has left the older dump's."""
+    held = (
+        "from files left join (select file_no, count(*) as events from events group by file_no) "
+        "as held on files.file_no = held.file_no left join (select file_no, sum(events) as events "
+        "from pruned_events group by file_no) as gone on files.file_no = gone.file_no where "
+        "coalesce(held.events, 0) + coalesce(gone.events, 0)"
+    )
+    more = _count(connection, f"{held} > files.events")
+    fewer = _count(connection, f"{held} < files.events and files.format not like 'slurm-%'")
+    for dumps, word in ((more, "more"), (fewer, "fewer")):
+        if dumps:
+            yield Finding(
+                f"{dumps:,} dumps have {word} events than the ledger says. {_INGEST_AGAIN}"
+            )
+    unknown = _count(connection, "from events where file_no not in (select file_no from files)")
+    if unknown:
+        yield Finding(f"{unknown:,} events are of no dump of the ledger. {_INGEST_AGAIN}")
+    set_aside = _count(
+        connection,
+        "from files left join (select file_no, count(*) as lines from rejected_lines "
+        "group by file_no) as held on files.file_no = held.file_no "
+        "where files.rejected <> coalesce(held.lines, 0)",
+    )
+    if set_aside:
+        yield Finding(
+            f"{set_aside:,} dumps have other lines set aside than the ledger says. {_INGEST_AGAIN}"
+        )
+    nameless = _count(
+        connection,
+        "from (select distinct job_no from events where job_no is not null) as told "
+        "where job_no not in (select job_no from job_keys)",
+    )
+    if nameless:
+        yield Finding(f"{nameless:,} jobs have events and no name. {_INGEST_AGAIN}")
+
+
+def _orphans(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    connection.execute(
+        "create or replace temp table told_jobs as select distinct job_no from events "
+        "where job_no is not null"
+    )
+    for name in model.KEPT_FACTS:
+        orphans = _count(
+            connection,
+            f"from (select distinct base_job_no from {name}_kept) where base_job_no not in "
+            "(select job_no from told_jobs union select job_no from pruned_jobs)",
+        )
+        if orphans:
+            yield Finding(f"{orphans:,} jobs have {name} but no events. {_REBUILD}")
+    undead = _count(connection, "from told_jobs where job_no in (select job_no from pruned_jobs)")
+    if undead:
+        yield Finding(f"{undead:,} pruned jobs have events. {_INGEST_AGAIN}")
+    unlisted = _count(
+        connection, "from job_details where file not in (select file from detail_files)"
+    )
+    if unlisted:
+        yield Finding(f"{unlisted:,} jobs have their detail in no listed file. {_REBUILD}")
+
+
+def _files(warehouse: Warehouse) -> Iterator[Finding]:
+    if not publish.is_published(warehouse):
+        yield Finding(f"readers do not see the newest commit of {warehouse.folder}. {_REBUILD}")
+    listed: set[str] = set()
+    publications = sorted(warehouse.folder.glob("serving-*.duckdb"))
+    for path in publications:
+        try:
+            listed |= publish.listed_detail(path)
+        except duckdb.Error as error:
+            if path == _current(warehouse.folder):
+                return
+            yield Finding(
+                f"{path} cannot be read: {_line(error)}. Nobody needs it: remove it.", False
+            )
+    leftover = [*warehouse.folder.glob("*.building*"), *warehouse.folder.glob("*.upgrading*")]
+    leftover += [
+        path for path in detail.folder(warehouse.folder).glob("*") if path.name not in listed
+    ]
+    if leftover or len(publications) > publish.KEPT_PUBLICATIONS:
+        yield Finding(
+            f"{leftover[0] if leftover else publications[0]} and perhaps others are left over from "
+            "a process that was ended. They go with the next publication.",
+            is_wrong=False,
+        )
+
+
+def _current(folder: Path) -> Path | None:
+    try:
+        return published(folder)
+    except NothingPublished:
+        return None
+
+
+def _gather_detail(warehouse: Warehouse) -> Iterator[Finding]:
+    """What the listed files hold of each job, as the temporary table `held_detail`."""
+    connection = warehouse.connection
+    connection.execute(
+        "create or replace temp table held_detail (base_job_no bigint, rows bigint, told hugeint)"
+    )
+    listed = connection.execute("select file from detail_files order by file").fetchall()
+    for (file,) in listed:
+        path = detail.folder(warehouse.folder) / file
+        if not path.is_file():
+            yield Finding(f"{path} is listed and missing. {_REBUILD}")
+            continue
+        try:
+            connection.execute(
+                "insert into held_detail "
+                f"select base_job_no, {_digest()} from read_parquet({literally(path)}) "
+                "where base_job_no in (select base_job_no from job_details where file = ?) "
+                "group by base_job_no",
+                [file],
+            )
+        except duckdb.Error as error:
+            yield Finding(f"{path} cannot be read: {_line(error)}. {_REBUILD}")
+
+
+def _digest() -> str:
+    texts = ", ".join(f"cast({column} as varchar)" for column in _DETAIL)
+    return f"count(*) as rows, sum(hash({texts})) as told"
+
+
+def _stale(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Finding | None:
+    [(told, models)] = connection.execute("select settings, facts_models from meta").fetchall()
+    if models != model.facts_fingerprint():
+        return Finding(f"the facts were computed by another release. {_REBUILD}")
+    if told != as_text(settings):
+        return Finding(
+            f"the facts were computed under other settings than ett.toml has. {_REBUILD}"
+        )
+    return None
+
+
+def _rebuilt(warehouse: Warehouse, settings: Settings, *, has_detail: bool) -> Iterator[Finding]:
+    connection = warehouse.connection
+    off = dict.fromkeys((*model.KEPT_FACTS, *model.KEPT_ROLLUPS, "detail"), 0)
+    connection.execute("begin")
+    try:
+        for mine in facts.computed_parts(warehouse, settings):
+            for name in model.KEPT_FACTS:
+                off[name] += _differing(connection, f"{name}_kept where {mine}", name)
+            off["detail"] += _differing_detail(connection) if has_detail else 0
+        for name in model.KEPT_ROLLUPS:
+            off[name] = _differing(connection, f"{name}_kept", name)
+    finally:
+        connection.execute("rollback")
+    for name, rows in off.items():
+        if rows:
+            yield Finding(f"{name}: {rows:,} rows are not what the events give. {_REBUILD}")
+
+
+def _differing_detail(connection: duckdb.DuckDBPyConnection) -> int:
+    return _count(
+        connection,
+        f"from (select base_job_no, {_digest()} from detail_rows group by base_job_no) as fresh "
+        "full join (select * from held_detail where base_job_no in "
+        "(select base_job_no from attempt_facts)) as held on fresh.base_job_no = held.base_job_no "
+        "where fresh.rows is distinct from held.rows or fresh.told is distinct from held.told",
+    )
+
+
+def _published(warehouse: Warehouse, settings: Settings, now: datetime) -> Iterator[Finding]:
+    connection = warehouse.connection
+    fresh = scratch(warehouse.folder) / "check.duckdb"
+    try:
+        path = published(warehouse.folder)
+        publish.build_whole(warehouse, fresh, settings, now)
+        off = _differing_tables(connection, fresh, path)
+    except NothingPublished as nothing:
+        yield Finding(str(nothing))
+        return
+    except duckdb.Error as error:
+        yield Finding(f"what is published cannot be compared: {_line(error)}. {_REBUILD}")
+        return
+    finally:
+        fresh.unlink(missing_ok=True)
+    for table, rows in off.items():
+        yield Finding(
+            f"{path.name}, {table}: {rows:,} rows are not what the facts give. {_REBUILD}"
+        )
+
+
+def _differing_tables(
+    connection: duckdb.DuckDBPyConnection, fresh: Path, path: Path
+) -> dict[str, int]:
+    for name, file in (("fresh", fresh), ("shown", path)):
+        quoted = str(file).replace("'", "''")
+        connection.execute(f"attach '{quoted}' as {name} (read_only)")
+    try:
+        tables = connection.execute(
+            "select table_name from duckdb_tables() where database_name = 'fresh' order by all"
+        ).fetchall()
+        off = {table: _differing_table(connection, table) for (table,) in tables}
+    finally:
+        connection.execute("detach fresh")
+        connection.execute("detach shown")
+    return {table: rows for table, rows in off.items() if rows}
+
+
+def _differing_table(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Sums of doubles may differ in their last bits, by the order in which they were added."""
+    columns = connection.execute(
+        "select column_name, data_type from duckdb_columns() where database_name = 'fresh' "
+        "and table_name = ? and column_name <> 'published_at' order by column_index",
+        [table],
+    ).fetchall()
+    told = ", ".join(
+        f'cast("{name}" as float)' if kind == "DOUBLE" else f'"{name}"' for name, kind in columns
+    )
+    one, other = (f"select {told} from {database}.main.{table}" for database in ("fresh", "shown"))
+    return _count(connection, f"from ({one} except all {other})") + _count(
+        connection, f"from ({other} except all {one})"
+    )
+
+
+def _differing(connection: duckdb.DuckDBPyConnection, kept: str, fresh: str) -> int:
+    one, other = f"select * from {kept}", f"select * from {fresh}"
+    return _count(connection, f"from ({one} except all {other})") + _count(
+        connection, f"from ({other} except all {one})"
+    )
+
+
+def _count(connection: duckdb.DuckDBPyConnection, rest: str) -> int:
+    [(rows,)] = connection.execute(f"select count(*) {rest}").fetchall()
+    return int(rows)
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".")

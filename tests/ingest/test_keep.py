@@ -1,0 +1,333 @@
+"""`ett-warehouse`: what it says of a sound and of a damaged warehouse, and what it keeps."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from ingest import keep
+from queries import published
+from tests.ingest.warehouses import VIEWS, contents, differences, fleet, kept, life
+from tests.queries import telling
+from tests.queries.engine import ingest, rows, write_dump
+from tests.queries.telling import SCHEDULER, TRAINER, write_told
+from tests.queries.test_joining import job
+from tests.queries.test_joining import life as launch
+
+DAY = 86_400
+REACHES = "2026-03-20T00:00:00Z"
+Fields = dict[str, Any]
+
+
+def later(days: int, events: Iterable[Fields]) -> list[Fields]:
+    return [event | {"ts": event["ts"] + days * DAY} for event in events]
+
+
+def warehouse_command(command: str, warehouse: Path, *arguments: object) -> int:
+    return keep.main([command, *map(str, arguments), "--warehouse", str(warehouse)])
+
+
+@pytest.fixture(scope="module")
+def months(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random fleets of the first of March, a job on each later day, one that never began."""
+    folder = tmp_path_factory.mktemp("months")
+    events = [*fleet(61, size=3), {"ts": "2026-03-01T00:00:00Z", "event": "job", "job_id": "asked"}]
+    for day in range(8):
+        events += later(day, life(f"day-{day}"))
+    ingest(folder / "warehouse", "--as-of", REACHES, write_dump(folder / "dump.jsonl", events))
+    return folder / "warehouse"
+
+
+@pytest.fixture
+def warehouse(months: Path, tmp_path: Path) -> Path:
+    shutil.copytree(months, tmp_path / "warehouse")
+    return tmp_path / "warehouse"
+
+
+def test_a_sound_warehouse_is_said_to_be_sound(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (warehouse / "warehouse.duckdb").read_bytes()
+    status = warehouse_command("check", warehouse)
+
+    assert (0, f"{warehouse}: sound\n") == (status, capsys.readouterr().out)
+    assert before == (warehouse / "warehouse.duckdb").read_bytes()
+
+
+def change(*statements: str, file: str = "warehouse.duckdb") -> Callable[[Path], None]:
+    def damage(warehouse: Path) -> None:
+        with duckdb.connect(str(warehouse / file)) as writer:
+            for statement in statements:
+                writer.execute(statement)
+
+    return damage
+
+
+def cut(pattern: str) -> Callable[[Path], None]:
+    def damage(warehouse: Path) -> None:
+        [path] = warehouse.glob(pattern)
+        path.write_bytes(path.read_bytes()[:100])
+
+    return damage
+
+
+def remove(pattern: str) -> Callable[[Path], None]:
+    def damage(warehouse: Path) -> None:
+        [path] = warehouse.glob(pattern)
+        path.unlink()
+
+    return damage
+
+
+DAY_4 = "job_no = (select job_no from job_keys where job_key = 'day-4')"
+# what one command finds and another mends
+MENDABLE = [
+    {
+        "1 attempts on a day have areas that do not sum to their wall time": change(
+            f"update attempt_day_facts_kept set effective_us = effective_us + 1 where base_{DAY_4}"
+        ),
+        "team_day_sums: 2 rows are not what the events give": change(
+            "update team_day_sums_kept set gpu_us = gpu_us + 1 where day = '2026-03-05'"
+        ),
+        "serving-1.duckdb, failures_by_team_day: ": change(
+            "update failures_by_team_day set interruptions = 9", file="serving-1.duckdb"
+        ),
+        "00000001-0.parquet cannot be read": cut("detail/*.parquet"),
+    },
+    {
+        "readers do not see the newest commit": remove("CURRENT"),
+        "00000001-0.parquet is listed and missing": remove("detail/*.parquet"),
+    },
+]
+LOST = {
+    "1 jobs have attempt_facts but no events": change(
+        f"delete from plain_events where {DAY_4}", f"delete from told_events where {DAY_4}"
+    ),
+    "1 dumps have fewer events than the ledger says. Restore a backup": change("select 1"),
+}
+
+
+@pytest.mark.parametrize("damages", MENDABLE)
+def test_damage_is_found_and_mended_by_a_rebuild(
+    warehouse: Path,
+    months: Path,
+    capsys: pytest.CaptureFixture[str],
+    damages: Mapping[str, Callable[[Path], None]],
+) -> None:
+    for damage in damages.values():
+        damage(warehouse)
+    status = warehouse_command("check", warehouse)
+    out = capsys.readouterr().out
+    mended = warehouse_command("rebuild", warehouse)
+
+    assert (1, []) == (status, [said for said in damages if said not in out]), out
+    assert "Run `ett-warehouse rebuild`" in out
+    assert 0 == mended
+    assert {} == differences(months, warehouse)
+
+
+def test_events_that_are_gone_are_found_and_a_backup_is_asked_for(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for damage in LOST.values():
+        damage(warehouse)
+    status = warehouse_command("check", warehouse)
+    out = capsys.readouterr().out
+
+    assert (1, []) == (status, [said for said in LOST if said not in out]), out
+
+
+NUMBERS = [view for view in VIEWS if view != "anomalies"]
+
+
+def numbers(warehouse: Path, last_day: str = "2026-03-05") -> dict[str, list[tuple[Any, ...]]]:
+    """All that readers see of the days up to this, but what was drawn of jobs."""
+    by_day = (
+        "team_day",
+        "team_day_totals",
+        "day_latencies",
+        "failures_by_team_day",
+        "save_times",
+        "identity_by_day",
+    )
+    return {
+        view: rows(warehouse, f"select * from {view} where day <= ? order by all", [last_day])
+        for view in by_day
+    } | {
+        "jobs": rows(
+            warehouse,
+            "select * from jobs where last_ended_at < ?::date + 1 order by all",
+            [last_day],
+        )
+    }
+
+
+def test_what_was_pruned_keeps_its_numbers_whatever_comes_later(
+    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, all_before = numbers(warehouse), contents(warehouse, NUMBERS)
+    events = kept(warehouse, "select count(*) from events")
+    would = warehouse_command("prune", warehouse, "--before", "2026-03-06", "--dry-run")
+    said = capsys.readouterr().out
+    untouched = kept(warehouse, "select count(*) from events")
+    pruned = warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    after = contents(warehouse, NUMBERS)
+    left = kept(
+        warehouse,
+        "select job_key from job_keys where job_no in (select job_no from events) order by all",
+    )
+
+    assert (0, 0) == (would, pruned)
+    assert "would drop" in said
+    assert "the events of 4 jobs stay" in said
+    assert events == untouched
+    assert [("asked",), ("day-5",), ("day-6",), ("day-7",)] == left
+    assert all_before | {"detail": []} == after | {"detail": []}
+    assert {"day-5", "day-6", "day-7"} == {row[0] for row in after["detail"]}
+
+    # news of kept jobs, of others on an old day, and all anew
+    more = [*later(5, life("day-5", seconds=900)), *later(8, life("day-8"))]
+    assert 0 == ingest(warehouse, write_dump(tmp_path / "more.jsonl", more))
+    assert before == numbers(warehouse)
+    assert 0 == warehouse_command("rebuild", warehouse)
+    assert before == numbers(warehouse)
+    assert 0 == warehouse_command("check", warehouse)
+
+
+def test_what_comes_too_late_for_a_pruned_job_is_an_anomaly_and_no_number(
+    warehouse: Path, tmp_path: Path
+) -> None:
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    before = numbers(warehouse)
+    again = write_dump(
+        tmp_path / "again.jsonl", [*later(2, life("day-2", seconds=900)), *life("x")]
+    )
+    ingest(warehouse, again)
+    ingest(warehouse, write_dump(tmp_path / "more.jsonl", later(2, life("day-2", seconds=300))))
+
+    assert [
+        (
+            "day-2",
+            "late_for_pruned",
+            "left out, because the other events were pruned: one told at "
+            "2026-03-03T00:00:00.000Z and 7 more",
+        )
+    ] == rows(warehouse, "select job_id, kind, detail from anomalies where kind like 'late%'")
+    # a job that was never heard of is no part of what was pruned
+    assert before["jobs"] == [row for row in numbers(warehouse)["jobs"] if row[0] != "x"]
+    assert [("x", 600.0), ("day-2", 600.0)] == rows(
+        warehouse,
+        "select job_id, wall_seconds from jobs where job_id in ('x', 'day-2') order by 2, 1 desc",
+    )
+    assert 0 == warehouse_command("check", warehouse)
+
+
+def test_an_id_that_is_used_again_after_its_job_was_pruned_is_a_job_of_its_own(
+    warehouse: Path, tmp_path: Path
+) -> None:
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    ingest(warehouse, write_dump(tmp_path / "new.jsonl", later(9, life("day-2", seconds=900))))
+
+    assert [("day-2", 900.0), ("day-2 until 2026-03-05", 600.0)] == rows(
+        warehouse, "select job_id, wall_seconds from jobs where job_id like 'day-2%' order by all"
+    )
+    assert 0 == warehouse_command("check", warehouse)
+
+
+@pytest.mark.parametrize("first", [SCHEDULER, TRAINER])
+def test_another_source_that_comes_too_late_for_a_pruned_job_doubles_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    telling.register(monkeypatch)
+    warehouse = tmp_path / "warehouse"
+    told = {
+        SCHEDULER: job("95", ("COMPLETED", 0, 10, 1000)),
+        TRAINER: launch("run", "a", 20, 900, scheduler_job="95"),
+    }
+    second = TRAINER if first == SCHEDULER else SCHEDULER
+    ingest(warehouse, "--as-of", REACHES, write_told(tmp_path / "first", first, told[first]))
+    warehouse_command("prune", warehouse, "--before", "2026-03-10")
+    before = rows(warehouse, "select * from team_day order by all")
+    ingest(warehouse, write_told(tmp_path / "second", second, told[second]))
+
+    assert before == rows(warehouse, "select * from team_day order by all")
+    assert [(len(told[second]),)] == rows(
+        warehouse,
+        "select 1 + regexp_extract(detail, '(\\d+) more', 1)::int from anomalies "
+        "where kind = 'late_for_pruned'",
+    )
+
+
+def test_settings_that_pruned_jobs_cannot_follow_are_refused(
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    settings = tmp_path / "ett.toml"
+    settings.write_text('timezone = "Asia/Tokyo"\n')
+    monkeypatch.setenv("ETT_CONFIG", str(settings))
+    capsys.readouterr()
+    status = warehouse_command("rebuild", warehouse)
+
+    assert 2 == status
+    assert (
+        "ett-warehouse: timezone was UTC and is now Asia/Tokyo, but the events of 14 jobs from "
+        "before 2026-03-06 were pruned"
+    ) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("day", ["2026-03-20", "2062-01-01"])
+def test_a_day_that_is_not_over_for_sure_is_not_pruned(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], day: str
+) -> None:
+    status = warehouse_command("prune", warehouse, "--before", day)
+
+    assert (2, True) == (status, f"--before {day} is too late" in capsys.readouterr().err)
+
+
+def test_a_backup_restored_over_another_warehouse_is_what_it_was(
+    warehouse: Path, months: Path, tmp_path: Path
+) -> None:
+    backup, other = tmp_path / "backup", tmp_path / "other"
+    made = warehouse_command("backup", warehouse, backup)
+    for name in "abc":
+        ingest(other, write_dump(tmp_path / f"{name}.jsonl", life(name)))
+    with duckdb.connect(str(published(other)), read_only=True) as reader:
+        restored = warehouse_command("restore", other, backup)
+
+        assert [("a",), ("b",), ("c",)] == reader.execute(
+            "select job_id from jobs order by all"
+        ).fetchall()
+
+    assert (0, 0) == (made, restored)
+    assert {} == differences(months, other)
+    assert 0 == warehouse_command("check", other)
+
+
+def test_a_backup_that_was_damaged_is_not_restored(
+    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse_command("backup", warehouse, tmp_path / "backup")
+    cut("detail/*.parquet")(tmp_path / "backup")
+    before = contents(warehouse)
+    status = warehouse_command("restore", warehouse, tmp_path / "backup")
+
+    assert (2, True) == (status, "is not what was backed up" in capsys.readouterr().err)
+    assert before == contents(warehouse)
+
+
+def test_a_folder_without_a_warehouse_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command, *more in (["check"], ["rebuild"], ["backup", tmp_path / "b"]):
+        status = warehouse_command(command, tmp_path / "none", *more)
+
+        assert (2, True) == (status, "has no warehouse.duckdb" in capsys.readouterr().err)
+        assert not (tmp_path / "none").exists()
