@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit
+.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit faults
 
 bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
@@ -73,6 +73,10 @@ bench: ## measure ingest, publish and pages on this machine
 calibrate: ## set the detector's thresholds anew by replaying fleets in which nothing changes; read their difference before you keep it
 	@tools/install dev
 	$(bin)/python -m bench.calibrate
+
+faults: ## kill -9 and full disks at random points, long; KILLS=500 FULL=100 (full disks need root); a short run is in make test
+	@tools/install dev
+	OPENBLAS_NUM_THREADS=1 $(bin)/python -m tests.faults --kills $(or $(KILLS),500) --full $(or $(FULL),100)
 
 sample: ## the sample fleet anew, ending yesterday (UTC), into .sample
 	@tools/install run

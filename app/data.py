@@ -24,6 +24,13 @@ from app import warehouse
 NothingPublished = queries.NothingPublished
 
 _pinned: ContextVar[Path | None] = ContextVar("published file of this run", default=None)
+# what DuckDB says of files that are gone, cut off or no longer what was written
+_DAMAGED = (
+    duckdb.IOException,
+    duckdb.FatalException,
+    duckdb.InvalidInputException,
+    duckdb.SerializationException,
+)
 _VIEW: Final = re.compile(r"\bfrom\s+(\w+)", re.IGNORECASE)
 
 
@@ -154,4 +161,11 @@ def _view(sql: str) -> str:
 
 
 def _first_line(error: Exception) -> str:
+    told = _told(error)
+    if isinstance(error, _DAMAGED):
+        return f"a file is missing or damaged, `ett-warehouse check` says what to do: {told}"
+    return told
+
+
+def _told(error: Exception) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -7,6 +7,7 @@ many small ones become one (docs/adr/0005).
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
 
 import duckdb
@@ -100,6 +101,8 @@ def _copy(warehouse: Warehouse, select: str, name: str) -> int:
         f"copy ({select}) to {_quoted(target / name)} (format parquet, compression snappy)"
     ).fetchone()
     assert row is not None
+    with (target / name).open("rb+") as file:  # before the commit that lists it
+        os.fsync(file.fileno())
     return int(row[0])
 
 

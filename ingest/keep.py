@@ -155,13 +155,14 @@ def _prune(chosen: argparse.Namespace) -> int:
             f"{pruned.events:,} events of {pruned.jobs:,} jobs that ended before {chosen.before}; "
             f"the events of {pruned.kept_jobs:,} jobs stay"
         )
-        if chosen.dry_run or not pruned.jobs:
-            print(f"would drop {told}" if chosen.dry_run else f"nothing to drop: {told}")
+        if chosen.dry_run:
+            print(f"would drop {told}")
             return 0
-        _say(f"dropping {told}")
-        retention.prune(opened, before_us)
-        _publish(opened, settings, now)
-    print(f"dropped {told}")
+        if pruned.jobs:
+            _say(f"dropping {told}")
+            retention.prune(opened, before_us)
+        _publish(opened, settings, now)  # also what an earlier run was ended before
+    print(f"dropped {told}" if pruned.jobs else f"nothing to drop: {told}")
     return 0
 
 

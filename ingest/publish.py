@@ -22,6 +22,14 @@ from queries import model, regression_tables
 KEPT_PUBLICATIONS = 3
 _WHOLE_EVERY = 64
 
+# what DuckDB says of a file that is gone, cut off, or no longer what was written
+_DAMAGED = (
+    duckdb.IOException,
+    duckdb.CatalogException,
+    duckdb.FatalException,
+    duckdb.InternalException,
+    duckdb.SerializationException,
+)
 _LOG = logging.getLogger("ingest")
 _SERVING = re.compile(r"serving-(\d+)\.duckdb")
 
@@ -55,7 +63,7 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
             shutil.copyfile(base, building)
             _choose(connection, is_whole=False)
             _build(connection, building, settings, now)
-        except duckdb.Error as error:
+        except _DAMAGED as error:
             # nobody can build on a file that was damaged; if that is not why, it shows below
             _LOG.warning("%s is no base to build on (%s): building anew", base, error)
             base = None
@@ -96,10 +104,10 @@ def prune(folder: Path) -> None:
     for _, path in numbered[-KEPT_PUBLICATIONS:]:
         try:
             listed |= listed_detail(path)
-        except duckdb.Error as error:
-            # an earlier one that was damaged: nobody can open it, and nothing is built on it
-            _LOG.warning("%s cannot be read and is removed: %s", path, error)
-            _remove(path)
+        except _DAMAGED as error:
+            # it goes when it is no longer one of the newest; what it leads to is not known
+            _LOG.warning("%s cannot be read: %s", path, error)
+            return
     for path in detail.folder(folder).glob("*.parquet"):
         if path.name not in listed:
             _remove(path)
@@ -114,7 +122,7 @@ def listed_detail(path: Path) -> set[str]:
 def _opens(path: Path) -> bool:
     try:
         listed_detail(path)
-    except duckdb.Error:
+    except _DAMAGED:
         return False
     return True
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ingest import warehouse
 from ingest.errors import UnusableArguments
 from ingest.settings import Settings, like_pattern, read_settings
+from ingest.warehouse import Storage
 from tests.ingest.warehouses import differences, fleet, life, run
 from tests.queries.engine import ingest, rows, write_dump
 
@@ -37,6 +39,9 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         [exclude]
         partitions = ["debug*"]
         names = ["probe_?"]
+        [storage]
+        memory_limit = "1.5GB"
+        temp_directory = "spill"
         """,
     )
 
@@ -46,6 +51,7 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         targets={"fleet": 0.9, "ads": 1.0},
         excluded_partitions=("debug*",),
         excluded_names=("probe_?",),
+        storage=Storage(memory_bytes=1_500_000_000, temp_directory=tmp_path / "spill"),
     ) == read_settings(path)
 
 
@@ -68,6 +74,11 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ("[exclude]\npartitions = 'debug'", "exclude.partitions must be a list"),
         ("[exclude]\nnames = [1]", "exclude.names must be a list"),
         ("[exclude]\npartition = ['debug']", "exclude.partition is no setting"),
+        ("[storage]\nmemory_limit = 4", "storage.memory_limit must be a size of 256MiB or more"),
+        ("[storage]\nmemory_limit = '64MiB'", "storage.memory_limit must be a size"),
+        ("[storage]\nmemory_limit = '80%'", "storage.memory_limit must be a size"),
+        ("[storage]\ntemp_directory = 1", "storage.temp_directory must be a folder in quotes"),
+        ("[storage]\nmemory = '1GiB'", "storage.memory is no setting"),
         ("time_zone = 'UTC'", "'time_zone' is no setting. Known:"),
     ],
 )
@@ -84,6 +95,16 @@ def test_a_file_that_is_no_text_or_a_folder_is_told(tmp_path: Path) -> None:
     for path in (tmp_path / "ett.toml", tmp_path):
         with pytest.raises(UnusableArguments, match="cannot be read"):
             read_settings(path)
+
+
+def test_the_engine_takes_no_more_than_the_settings_allow(tmp_path: Path) -> None:
+    storage = Storage(memory_bytes=300 * 1024**2, temp_directory=tmp_path / "spill")
+    with warehouse.opened(tmp_path / "warehouse", print, 0, storage) as opened:
+        given = opened.connection.execute(
+            "select current_setting('memory_limit'), current_setting('temp_directory')"
+        ).fetchall()
+
+    assert [("300.0 MiB", str(tmp_path / "spill"))] == given
 
 
 def test_the_command_ends_with_2_and_touches_nothing_where_a_setting_is_wrong(

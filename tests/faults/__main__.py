@@ -1,0 +1,265 @@
+"""Kills and full disks at random points: nothing may be lost, halved, doubled or unreadable.
+
+`make faults` runs it long; a short run is part of the tests. Ends with 1 and keeps the warehouse at
+the first thing that is not as it must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
+
+import zstandard
+
+from tests.faults.processes import (
+    Action,
+    command,
+    digest,
+    eager_ingest,
+    read_until_told,
+    run,
+    start,
+)
+from tests.ingest.warehouses import fleet, life
+from tests.queries.engine import write_dump
+
+OLD = Path(__file__).parents[1] / "ingest" / "old_warehouses"
+PRUNED_BEFORE = "2026-03-02"
+REACHES = "2026-03-20T00:00:00Z"
+KILLS_A_ROUND = 8
+
+
+@dataclass(slots=True)
+class Harness:
+    """A folder, chance, and what happened."""
+
+    folder: Path
+    chance: random.Random
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What is disturbed: how its warehouse begins, what is done, and how long that takes alone."""
+
+    name: str
+    begin: Callable[[Path], None]
+    act: Callable[[Path], Action]
+    seconds: float
+    expected: str
+
+
+def main() -> int:
+    asked = _parser().parse_args()
+    harness = Harness(Path(mkdtemp(prefix="ett-faults-")), random.Random(asked.seed))
+    print(f"in {harness.folder}, seed {asked.seed}", file=sys.stderr)
+    try:
+        stories = list(_stories(harness, small=asked.small))
+        _kill(harness, stories, asked.kills)
+        _fill(harness, stories[0], asked.full)
+    except AssertionError as error:
+        print(f"{error}\n{json.dumps(harness.counts)}\nkept: {harness.folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(harness.folder)
+    print(json.dumps(harness.counts))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--kills", type=int, default=500, help="SIGKILLs (%(default)s)")
+    parser.add_argument("--full", type=int, default=100, help="runs on a full disk (%(default)s)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--small", action="store_true", help="ingest only, of a smaller fleet")
+    return parser
+
+
+def _stories(harness: Harness, *, small: bool) -> Iterator[Story]:
+    events = fleet(51, size=2 if small else 6)
+    dumps = [
+        write_dump(harness.folder / f"{number}.jsonl", events[number::3]) for number in range(3)
+    ]
+    yield _story(harness, "ingest", lambda _: None, lambda place: eager_ingest(place, *dumps))
+    if small:
+        return
+    full = harness.folder / "whole-ingest"
+    late = write_dump(harness.folder / "late.jsonl", [*life("late"), *life("later", 900)])
+    _finish(
+        harness, lambda: _as_of(full, late), "the clock of the whole warehouse could not be moved"
+    )
+    backup = harness.folder / "backup"
+    _finish(harness, command("backup", full, backup), "no backup")
+
+    def copied(place: Path) -> None:
+        shutil.copytree(full, place)
+
+    prune = ("--before", PRUNED_BEFORE)
+    yield _story(harness, "prune", copied, lambda place: command("prune", place, *prune))
+    yield _story(harness, "rebuild", copied, lambda place: command("rebuild", place))
+    yield _story(harness, "restore", copied, lambda place: command("restore", place, backup))
+    told = OLD / "events.jsonl.gz"
+    yield _story(harness, "upgrade", _old_warehouse, lambda place: eager_ingest(place, told))
+
+
+def _as_of(warehouse: Path, dump: Path) -> int:
+    from ingest import cli
+
+    return cli.main(["--warehouse", str(warehouse), "--as-of", REACHES, str(dump)])
+
+
+def _old_warehouse(place: Path) -> None:
+    place.mkdir()
+    packed = (OLD / "schema-1.duckdb.zst").read_bytes()
+    (place / "warehouse.duckdb").write_bytes(zstandard.ZstdDecompressor().decompress(packed))
+
+
+def _story(
+    harness: Harness,
+    name: str,
+    begin: Callable[[Path], None],
+    act: Callable[[Path], Action],
+) -> Story:
+    """The undisturbed run, which every disturbed one must equal."""
+    place = harness.folder / f"whole-{name}"
+    begin(place)
+    ended = _finish(harness, act(place), f"{name} does not work undisturbed")
+    _finish(harness, command("check", place), f"{name}, undisturbed, is not sound")
+    return Story(name, begin, act, ended, digest(place, harness.log))
+
+
+def _finish(harness: Harness, action: Action, otherwise: str) -> float:
+    ended = run(action, harness.log)
+    assert ended.status == 0, f"{otherwise} (status {ended.status}): {ended.said}"
+    assert "Traceback" not in ended.said, ended.said
+    return ended.seconds
+
+
+def _kill(harness: Harness, stories: list[Story], kills: int) -> None:
+    rounds = 0
+    while harness.counts["kills"] < kills:
+        story = stories[rounds % len(stories)]
+        rounds += 1
+        place = harness.folder / f"killed-{rounds}"
+        story.begin(place)
+        with _reader(harness, place):
+            _kill_one(harness, story, place, min(KILLS_A_ROUND, kills - harness.counts["kills"]))
+            _finish(harness, story.act(place), f"{story.name} cannot be finished")
+        _must_be_whole(harness, story, place)
+        shutil.rmtree(place)
+        _progress(harness)
+
+
+def _kill_one(harness: Harness, story: Story, place: Path, most: int) -> None:
+    for _ in range(most):
+        after = harness.chance.uniform(0, story.seconds)
+        ended = run(story.act(place), harness.log, kill_after=after)
+        assert "Traceback" not in ended.said, ended.said
+        harness.counts["kills"] += ended.status == -signal.SIGKILL
+        harness.counts[f"kills of {story.name}"] += ended.status == -signal.SIGKILL
+        if ended.status != -signal.SIGKILL:
+            assert ended.status == 0, f"{story.name} after a kill: {ended.said}"
+            return
+
+
+def _must_be_whole(harness: Harness, story: Story, place: Path) -> None:
+    _finish(harness, command("check", place), f"{story.name}: a finding after a fault")
+    found = digest(place, harness.log)
+    assert found == story.expected, f"{story.name}: {place} has other numbers than undisturbed"
+    harness.counts["warehouses compared"] += 1
+
+
+@contextmanager
+def _reader(harness: Harness, place: Path) -> Iterator[None]:
+    """A reader without pause beside all that happens; no read of it may fail."""
+    told = harness.folder / "reads"
+    child = start(read_until_told(place, told), harness.folder / "reader-log")
+    try:
+        yield
+    finally:
+        os.kill(child, signal.SIGTERM)
+        os.waitpid(child, 0)
+    reads, *faults = told.read_text(encoding="utf-8").splitlines()
+    harness.counts["reads"] += int(reads)
+    assert not faults, f"{len(faults)} reads failed, the first: {faults[0]}"
+
+
+def _fill(harness: Harness, story: Story, times: int) -> None:
+    """A disk of random size; the first third of the dumps is published before it is that small."""
+    if os.geteuid() != 0:
+        print("no full disks: only root can mount one", file=sys.stderr)
+        return
+    whole = _megabytes(harness.folder / f"whole-{story.name}")
+    while harness.counts["full disks"] < times:
+        disk = harness.folder / "disk"
+        place = disk / "warehouse"
+        with _disk(disk):
+            first = write_dump(harness.folder / "first.jsonl", life("first"))
+            _finish(harness, eager_ingest(place, first), "the first dump")
+            before = digest(place, harness.log)
+            room = harness.chance.uniform(0, 2 * whole)
+            subprocess.run(
+                ["mount", "-o", f"remount,size={int((_megabytes(disk) + room) * 1024)}k", disk],
+                check=True,
+            )
+            with _reader(harness, place):
+                ended = run(story.act(place), harness.log)
+            assert ended.status in (0, 2), f"on a full disk: {ended.said}"
+            assert "Traceback" not in ended.said, ended.said
+            harness.counts["full disks"] += ended.status == 2
+            if ended.status == 2:
+                assert "still stands" in ended.said or "could not" in ended.said, ended.said
+                digest(place, harness.log)
+            subprocess.run(["mount", "-o", "remount,size=1g", disk], check=True)
+            _finish(harness, story.act(place), "with space again")
+            _finish(harness, command("check", place), "a finding after a full disk")
+            after = digest(place, harness.log)
+            expected = _with_first(harness, story, first)
+            assert before != after, "nothing was loaded"
+            assert expected == after, f"{place} has other numbers than on an empty disk"
+        _progress(harness)
+
+
+def _with_first(harness: Harness, story: Story, first: Path) -> str:
+    place = harness.folder / "whole-with-first"
+    if not place.exists():
+        _finish(harness, eager_ingest(place, first), "the first dump")
+        _finish(harness, story.act(place), "the others")
+    return digest(place, harness.log)
+
+
+@contextmanager
+def _disk(place: Path) -> Iterator[None]:
+    place.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", place], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file()) / 2**20
+
+
+def _progress(harness: Harness) -> None:
+    print(json.dumps(harness.counts), file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
