@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit faults
+.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit faults screenshots
 
 bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
@@ -15,7 +15,7 @@ tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo
 parallel := --numprocesses 2 --dist loadfile
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
 
 run: ## set up, sample fleet -> warehouse, dashboard and exporter up; DASHBOARD_PORT=, EXPORTER_PORT= move them
 	@tools/install run
@@ -86,9 +86,14 @@ golden: ## write the golden files of the tests anew; read their difference befor
 	@tools/install dev
 	$(bin)/python -m pytest -q -m golden --update-golden
 
+screenshots: ## the pictures of the README anew, from the sample fleet of a fixed day
+	@tools/install dev
+	@tools/test-programs
+	@$(bin)/python -m tests.browser.screenshots
+
 lock: ## resolve pyproject.toml into the two locks anew
 	@tools/lock
 
 clean: ## remove what make made, but never the warehouse
-	rm -rf .venv .sample .sample.part .monitor .fuzz build ./*.egg-info .*_cache .hypothesis
+	rm -rf .venv .sample .sample.part .monitor .fuzz build tests/browser/node_modules ./*.egg-info .*_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -112,7 +112,7 @@ except data.NothingPublished as nothing:
 except data.ViewFailed as failure:
     parts.failed(failure)
     st.stop()
-parts.newer(shown)
+parts.newer(shown, st.context.theme.type)
 if page.url_path in FILTERED or page.url_path == "regressions":
     try:
         if page.url_path == "regressions":

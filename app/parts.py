@@ -43,6 +43,7 @@ _STYLE: Final = """<style>
 [data-testid="stHeading"] h1, [data-testid="stHeading"] h3 {padding-top: 0;}
 [data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
 [data-testid="stCaptionContainer"] p {line-height: 1.4;}
+div[data-testid="stCaptionContainer"] {opacity: 0.8;}
 [data-testid="stPageLink-NavLink"] :is(span, p) {white-space: normal;}
 [data-testid="stHeading"] code, [data-testid="stBaseButton-tertiary"] code,
 [data-testid="stBaseButton-secondary"] code
@@ -132,8 +133,13 @@ def _published(published: Mapping[str, Any], now: datetime) -> str:
 
 
 @st.fragment(run_every="20s")
-def newer(shown: Path) -> None:
-    """A line to click once another file is published than the one this page shows."""
+def newer(shown: Path, theme: str | None) -> None:
+    """A line to click once another file is published than the one this page shows.
+
+    Draws the page anew where the reader has switched from `theme`: figures have its colours.
+    """
+    if st.context.theme.type != theme:
+        st.rerun()
     try:
         current = data.published()
     except data.NothingPublished:

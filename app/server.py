@@ -1,5 +1,6 @@
 """The web server: streamlit's, with safe headers, and with its index page changed: a page stays on
-its own machine, the back button goes back by what a reader did, and figures fit on paper.
+its own machine, the back button goes back by what a reader did, figures fit on paper, screen readers
+find their way.
 
 `streamlit run` finds `app` here. What the pages show is main.py's business.
 """
@@ -46,6 +47,21 @@ addEventListener("beforeprint", () => {
   document.body.style.setProperty("--paper-zoom", Math.min(725 / width, 0.75));
 });
 </script>"""
+# Streamlit's navigation is a list whose items are not its children, which screen readers stumble
+# over; and a sparkline reads out every point of its line, of which the KPI beside it is the sum.
+_ROLES_SCRIPT: Final = b"""<script>
+addEventListener("DOMContentLoaded", () => {
+  const nav = '[data-testid="stSidebarNavItems"]';
+  const mend = () => {
+    for (const each of document.querySelectorAll(`${nav}:not([role]), ${nav} li:not([role])`))
+      each.setAttribute("role", "none");
+    const sparklines = '[data-testid="stMetricChart"]:not([aria-hidden])';
+    for (const each of document.querySelectorAll(sparklines))
+      each.setAttribute("aria-hidden", "true");
+  };
+  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+});
+</script>"""
 _HEAD: Final = b"<head>"
 # What holds for every answer. An address names teams and jobs: no other site is told it.
 _SAFE: Final = {
@@ -55,6 +71,7 @@ _SAFE: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "SAMEORIGIN",
 }
+_SCRIPTS: Final = _ROOT_SCRIPT + _HISTORY_SCRIPT + _PRINT_SCRIPT + _ROLES_SCRIPT
 
 
 class Confined:
@@ -89,7 +106,7 @@ class Confined:
             body += message.get("body", b"")
             if message.get("more_body"):
                 return
-            page = body.replace(_HEAD, _HEAD + _ROOT_SCRIPT + _HISTORY_SCRIPT + _PRINT_SCRIPT, 1)
+            page = body.replace(_HEAD, _HEAD + _SCRIPTS, 1)
             headers = MutableHeaders(scope=start)
             headers["content-length"] = str(len(page))
             headers["content-security-policy"] = _policy(host)

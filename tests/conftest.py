@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
+AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 
 # two slow cores are no reason to fail
 hypothesis.settings.register_profile("house", deadline=None)
@@ -32,6 +33,7 @@ def pytest_report_header() -> str:
     return ", ".join(
         [
             f"chromium: {shutil.which('chromium') or 'none'}",
+            f"axe-core: {'there' if AXE.exists() else 'none'}",
             f"promtool: {shutil.which('promtool') or 'none'}",
             f"ETT_REAL_LOGS: {os.environ.get('ETT_REAL_LOGS') or 'not set'}",
             f"local time: UTC{time.strftime('%z')}",
@@ -100,6 +102,8 @@ def missing() -> dict[str, str]:
     reasons = {}
     if not shutil.which("chromium"):
         reasons["browser"] = "no chromium: as root, apt-get install chromium"
+    if not AXE.exists():
+        reasons["axe"] = "no axe-core: tools/test-programs brings it where npm is"
     if not shutil.which("promtool"):
         reasons["prometheus"] = "no promtool: as root, apt-get install prometheus"
     real = os.environ.get("ETT_REAL_LOGS")

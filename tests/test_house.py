@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import subprocess
 import tomllib
@@ -32,6 +33,15 @@ def test_every_locked_package_has_one_version_and_hashes(lock: str) -> None:
 @pytest.mark.parametrize("lock", LOCKS)
 def test_no_lock_names_an_address(lock: str) -> None:
     assert [] == re.findall(r".*(?:://|--(?:extra-)?index|--find-links|@ ).*", read(lock))
+
+
+def test_what_npm_brings_is_locked_by_hash_and_without_an_address() -> None:
+    lock = json.loads(read("tests/browser/package-lock.json"))
+    brought = [package for path, package in lock["packages"].items() if path]
+
+    assert brought
+    assert [] == [each for each in brought if not {"version", "integrity"} <= each.keys()]
+    assert "://" not in json.dumps(lock)
 
 
 def test_the_two_locks_agree() -> None:

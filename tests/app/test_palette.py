@@ -128,7 +128,7 @@ def test_streamlit_has_the_same_colours() -> None:
                 "greenColor",
                 "orangeColor",
                 "redColor",
-                "primaryColor",
+                "blueColor",
             )
         )
 

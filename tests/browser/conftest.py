@@ -94,7 +94,7 @@ def heard(page: Page) -> Heard:
 @contextmanager
 def dashboard(warehouse: Path) -> Iterator[str]:
     """The dashboard on a free port, started in a folder that is not the project's."""
-    port = _free_port()
+    port = free_port()
     server = subprocess.Popen(
         [
             sys.executable,
@@ -109,21 +109,21 @@ def dashboard(warehouse: Path) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_until_up(server, port)
+        wait_until_up(server, port)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(timeout=20)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
     return port
 
 
-def _wait_until_up(server: subprocess.Popen[bytes], port: int) -> None:
+def wait_until_up(server: subprocess.Popen[bytes], port: int) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         assert server.poll() is None, "the dashboard ended"
