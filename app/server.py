@@ -1,6 +1,6 @@
 """The web server: streamlit's, with safe headers, and with its index page changed: a page stays on
-its own machine, the back button goes back by what a reader did, figures fit on paper, screen readers
-find their way.
+its own machine, the back button goes back by what a reader did, figures fit on paper, and screen
+readers find their way.
 
 `streamlit run` finds `app` here. What the pages show is main.py's business.
 """

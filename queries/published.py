@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-
 # Of the writer's file and of what is published from it. Releases read what older ones published,
 # upgrade what older ones wrote (ingest/migrations), and refuse both of newer ones.
 SCHEMA_VERSION = 3

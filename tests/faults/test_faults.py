@@ -236,9 +236,7 @@ def test_an_earlier_publication_that_breaks_holds_no_ingest_up(
     assert {} == differences(undisturbed, warehouse)
 
 
-def test_detail_that_is_gone_or_damaged_is_told_and_made_anew(
-    warehouse: Path, first: Path
-) -> None:
+def test_detail_that_is_gone_or_damaged_is_told_and_made_anew(warehouse: Path, first: Path) -> None:
     [path] = (warehouse / "detail").iterdir()
     for break_it in (path.unlink, lambda: path.write_bytes(b"damaged")):
         break_it()
