@@ -13,6 +13,9 @@ export LOGS
 tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
 
 parallel := --numprocesses 2 --dist loadfile
+# where times are read and days are made or written out
+zoned = tests/app tests/queries/test_vector_a.py tests/queries/test_views.py $(wildcard tests/ingest/test_*_collector.py) \
+	$(addprefix tests/ingest/test_,bad_input.py calendar.py lines.py settings.py torchelastic_records.py torchelastic_runs.py)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
@@ -32,12 +35,12 @@ serve: ## dashboard and exporter up on the warehouse as it is, without the sampl
 ingest: ## your dumps -> warehouse: make ingest LOGS="PATH..." (files, folders, globs; quote a space twice: "'a b.log' c")
 	@tools/ingest
 
-test: ## set up, then everything that must hold: make check, every test, the quick ones again in another time zone
+test: ## set up, then everything that must hold: make check, every test, those of times again in another zone
 	@tools/install dev
 	@tools/test-programs
 	@$(MAKE) --no-print-directory check
 	$(bin)/python -m pytest $(parallel)
-	TZ=$(tokyo) $(bin)/python -m pytest -q $(parallel) -m "not (slow or browser or prometheus or real)" tests/ingest tests/queries tests/app
+	TZ=$(tokyo) $(bin)/python -m pytest -q $(parallel) -m "not (slow or browser or prometheus or real)" $(zoned)
 
 install: ## .venv with the locked packages and the ett-* commands; at once where that is already so
 	@tools/install run
