@@ -1,7 +1,7 @@
 """Who the exporter answers, as `--web-config` says: TLS first, then passwords.
 
-A certificate, a key or a list of users that is replaced counts for the next connection; one that
-cannot be used is logged, and the one before stays.
+A certificate, a key or a list of users that is replaced counts for the next connection. What cannot
+be used, and what would open a door that is shut, is logged instead: the file may be half written.
 """
 
 from __future__ import annotations
@@ -94,12 +94,21 @@ class Doors:
                 return
             self._seen = stamp
             try:
-                self._config, self._context = _opened(self._path)
+                self._config, self._context = self._no_wider(*_opened(self._path))
             except UnusableWebConfig as refusal:
                 _log.error("%s What was read before stays.", refusal)
             else:
                 self._seen = self._stamp()
                 _log.info("read %s again", self._path)
+
+    def _no_wider(
+        self, config: WebConfig, context: ssl.SSLContext | None
+    ) -> tuple[WebConfig, ssl.SSLContext | None]:
+        if (self._config.users and not config.users) or (self._config.tls and not config.tls):
+            raise UnusableWebConfig(
+                f"{self._path} asks for less than before: restart ett-exporter if that is meant."
+            )
+        return config, context
 
     def _stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
         tls = self._config.tls

@@ -147,7 +147,9 @@ def test_an_older_tls_than_was_asked_for_is_refused(pki: Path, follower: Followe
         asked(port, pki, at_most=ssl.TLSVersion.TLSv1_2)
 
 
-def test_a_new_certificate_and_a_new_password_count_at_once(pki: Path, follower: Follower) -> None:
+def test_what_is_renewed_counts_at_once_and_nothing_opens_meanwhile(
+    pki: Path, follower: Follower
+) -> None:
     config = written(pki, tls_server_config=TLS, basic_auth_users={"prom": HASH})
     with serving(follower, config) as port:
         before = asked(port, pki, user="prom")[0]
@@ -158,9 +160,12 @@ def test_a_new_certificate_and_a_new_password_count_at_once(pki: Path, follower:
         new = serial(port, pki)
         config.write_text("tls_server_config: {cert_file: gone.crt, key_file: server.key}")
         kept = asked(port, pki, user="other")[0]
+        written(pki, tls_server_config=TLS)
+        still_asked = asked(port, pki)[0]
 
     assert (200, [401, 200], 200) == (before, after, kept)
     assert old != new
+    assert 401 == still_asked
 
 
 def test_answers_tell_a_browser_to_do_nothing_with_them(follower: Follower) -> None:
