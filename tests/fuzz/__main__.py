@@ -33,7 +33,7 @@ Round = Callable[[random.Random], int]  # returns how many lines it broke
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fuzz for the time that was asked for; returns 1 if anything crashed."""
     asked = _options(arguments)
-    logging.disable(logging.INFO)
+    logging.disable(logging.ERROR)
     until = time.monotonic() + asked.minutes * 60 * (1 - asked.guided)
     rounds = _rounds()
     counted: Counter[str] = Counter()

@@ -22,7 +22,7 @@ _VALUES = (
     *("", "0", "1", "-1", "28", "7.0", "1e9", "99999999999999999999", "nan", "null", "true", "all"),
     *("fleet", "feed", "ranking", "unsaved", "stubborn", "2026-03-03", "2026-02-30", "0001-01-01"),
     *("9999-12-31", "tts_p50_seconds", "../../etc/passwd", "%2e%2e", "x" * 5_000, "\u0641", "\0"),
-    *("\ud83d\ude80", "a&b=c#d", "'; drop table attempts; --", "<script>alert(1)</script>", "[]"),
+    *("\U0001f680", "a&b=c#d", "'; drop table attempts; --", "<script>alert(1)</script>", "[]"),
 )
 
 

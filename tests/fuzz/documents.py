@@ -1,4 +1,4 @@
-"""Settings that are broken: whole `ett.toml`s, and pieces of one in the wrong place."""
+"""Settings that are broken: whole files of them, and pieces of one in the wrong place."""
 
 from __future__ import annotations
 
@@ -35,6 +35,16 @@ unsaved_ratio = 0.03
 [auth]
 domains = ["example.org"]
 """
+WEB_CONFIG = b"""\
+tls_server_config:
+  cert_file: server.crt
+  key_file: server.key
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: ca.crt
+  min_version: TLS13
+basic_auth_users:
+  ann: "$2b$04$abcdefghijklmnopqrstuuJkXHW9wXJ7gNjnTQGqJm1C6pQFDvPze"
+"""
 _VALUES = (
     *("true", "-1", "nan", "inf", "1e400", "9223372036854775807", '""', "'x'", "[]", "{}", "[[]]"),
     *("[1, 'a']", "{a = 1}", "1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "'('", "'(?P<a>'"),
@@ -54,7 +64,8 @@ def settings_round(rng: random.Random) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(200):
             if rng.random() < 0.5:
-                lines, hit = mutated(WHOLE.split(b"\n"), rng, rng.choice((0.05, 0.3)))
+                whole = rng.choice((WHOLE, WHOLE, WEB_CONFIG))
+                lines, hit = mutated(whole.split(b"\n"), rng, rng.choice((0.05, 0.3)))
                 text, hits = b"\n".join(lines), hits + len(hit)
             else:
                 text, hits = misplaced(rng), hits + 1

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
+from app.monitoring.web_config import UnusableWebConfig, read_web_config
+from app.readers import UnusableAuth, provider, read_readers
+from deploy.thresholds import UnusableSettings, read_thresholds
 from ingest import cli
 from ingest.collectors.base import Collector
 from ingest.collectors.slurm import SLURM_SACCT
@@ -108,13 +111,14 @@ def ingests(warehouse: Path, *paths: Path) -> int:
 
 
 def settings_are_told_or_used(folder: Path, text: bytes) -> None:
-    """Whatever stands in ett.toml: settings, or a sentence that names the file."""
-    path = folder / "ett.toml"
+    """Whatever stands in a file of settings: settings, or a sentence that names the file."""
+    path = folder / "settings"
     path.write_bytes(text)
-    try:
-        read_settings(path)
-    except UnusableArguments as refusal:
-        assert "ett.toml" in str(refusal)
+    for read_them in (read_settings, read_thresholds, read_readers, provider, read_web_config):
+        try:
+            read_them(path)
+        except (UnusableArguments, UnusableSettings, UnusableAuth, UnusableWebConfig) as refusal:
+            assert str(path) in str(refusal)
 
 
 def broken(lines: Lines, rng: random.Random) -> tuple[Lines, int]:
