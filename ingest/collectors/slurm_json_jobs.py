@@ -69,7 +69,9 @@ class Jobs:
                     return
             else:
                 yield value
-        yield self._rejected(self._at, Reason.NOT_JSON, "the list of jobs has no end")
+        # not behind the line end that every line of the window was given, the last one too
+        end = max(self._counted, len(self._text.rstrip()))
+        yield self._rejected(end, Reason.NOT_JSON, "the list of jobs has no end")
 
     def _decoded(self) -> Job | Rejected:
         while True:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ingest.collectors.mlperf import MLPERF
 from ingest.collectors.mlperf_submission import gpus_in
 from ingest.collectors.registry import COLLECTORS
+from ingest.collectors.slurm_json import SLURM_JSON
 from ingest.errors import UnusableArguments
 from ingest.events import Rejected
 from ingest.settings import read_settings
@@ -100,6 +101,17 @@ def test_half_a_character_for_a_time_of_mlperf_is_set_aside() -> None:
     ]
 
     assert "time_ms is ?" == told.detail
+
+
+@pytest.mark.parametrize(
+    "text", ['{"jobs": [', '{"jobs": [{"job_id": 1},', '{"jobs": [\n\n{"a": 1}']
+)
+def test_a_list_of_jobs_without_end_is_set_aside_under_a_line_that_is_there(text: str) -> None:
+    lines = text.encode().split(b"\n")
+    *_, last = read(SLURM_JSON, lines)
+
+    assert isinstance(last, Rejected)
+    assert ("the list of jobs has no end", len(lines)) == (last.detail, last.line_number)
 
 
 @pytest.mark.parametrize("count", ["9" * 5_000, "9" * 30, "-"])
