@@ -69,11 +69,11 @@ class Number:
 
     @property
     def verdict(self) -> str:
-        """`better`, `worse` or `unchanged`; empty where nothing can be said."""
+        """`better`, `worse` or `same`; empty where nothing can be said."""
         if self.value is None or self.previous is None or self.measure.better == "neither":
             return ""
         if not any(figure in self.change for figure in "123456789"):
-            return "unchanged"
+            return "same"
         return (
             "better" if (self.value > self.previous) == (self.measure.better == "up") else "worse"
         )

@@ -121,6 +121,12 @@ def shares(areas: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def largest_loss(by_area: pl.DataFrame) -> str | None:
+    """The area that took most of what was lost; rows of `shares`."""
+    lost = by_area.filter(pl.col("area").is_in(filters.LOST_AREAS) & (pl.col("amount") > 0))
+    return None if lost.is_empty() else str(lost.sort("amount", descending=True)["area"][0])
+
+
 def labelled(areas: pl.DataFrame, by_area: pl.DataFrame) -> pl.DataFrame:
     """The areas with the texts that the cascade draws: `31.2k  3.1 %  +0.6 pp`."""
     labels = {entry["area"]: _label(entry) for entry in by_area.iter_rows(named=True)}

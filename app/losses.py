@@ -127,7 +127,7 @@ def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql:
         key="jobs table",
         on_select="rerun",
         selection_mode="single-row",
-        height=min(640, 38 + 35 * table.height),
+        height=parts.table_height(table.height, 640),
         hide_index=True,
         placeholder=words.UNKNOWN,
         alt=f"Jobs that lost most. {about}",

@@ -115,9 +115,9 @@ def header(title: str, question: str, now: datetime, *, links_to_data: bool = Tr
                 st.caption(f"{reach} \u00b7 {tail}", width="content")
     if ends and age >= STALE:
         passed = words.duration(age.total_seconds())
-        st.error(f"No event for {passed}: numbers end on {words.instant(ends)} UTC. {tail}.")
+        st.error(f"No event for {passed}: numbers end on {words.instant(ends)} UTC, {tail}.")
     elif ends and age >= OLD:
-        st.warning(f"Yesterday is missing. Numbers end on {words.instant(ends)} UTC. {tail}.")
+        st.warning(f"Yesterday is missing. Numbers end on {words.instant(ends)} UTC, {tail}.")
     for source in data.frame(_BEHIND).iter_rows(named=True):
         st.warning(
             f"Source {words.code(source['source'])} ends on {words.instant(source['data_at'])} UTC,"
@@ -214,6 +214,13 @@ def chart(
 def _customdata(state: Any) -> Any:
     points = state["selection"]["points"]
     return points[0].get("customdata") if points else None
+
+
+def table_height(rows: int, most: int) -> int:
+    """Pixels of a table with so many rows, 33 each at the theme's font size; past `most` it
+    scrolls.
+    """
+    return min(most, 36 + 33 * rows)
 
 
 def legend(areas: Sequence[str]) -> None:

@@ -432,7 +432,7 @@ def causes(shown: Case) -> None:
                 }
             ),
             hide_index=True,
-            height=min(300, 38 + 35 * told.height),
+            height=parts.table_height(told.height, 300),
             alt=f"Causes of interruptions a day, before and since. {shown.about}",
         )
         parts.footer(
@@ -532,7 +532,7 @@ def beside(shown: Case) -> None:
                     }
                 ),
                 hide_index=True,
-                height=min(300, 38 + 35 * told.height),
+                height=parts.table_height(told.height, 300),
                 alt=f"What else moved. {shown.about}",
                 column_config={
                     "change": st.column_config.TextColumn(width=70),
@@ -564,7 +564,7 @@ def _teams(shown: Case) -> None:
             ),
         ),
         hide_index=True,
-        height=min(300, 38 + 35 * told.height),
+        height=parts.table_height(told.height, 300),
         placeholder=words.UNKNOWN,
         alt=f"What each team adds. {shown.about}",
         column_config={"share": st.column_config.NumberColumn(format="%.0f %%")},

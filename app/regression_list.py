@@ -98,7 +98,7 @@ def _table(found: pl.DataFrame, state: str, about: str) -> None:
         key=key,
         on_select=picked,
         selection_mode="single-row",
-        height=min(560, 38 + 35 * found.height),
+        height=parts.table_height(found.height, 560),
         hide_index=True,
         lazy=False,
         placeholder=words.UNKNOWN,
@@ -209,7 +209,7 @@ def _quiet(sql: str, team: str, about: str) -> None:
             }
         ),
         hide_index=True,
-        height=min(420, 38 + 35 * found.height),
+        height=parts.table_height(found.height, 420),
         placeholder=words.UNKNOWN,
         alt=f"{words.count(found.height)} quiet series. {about}",
         column_config={

@@ -200,7 +200,7 @@ def jobs_table(
         key="gains table",
         on_select="rerun",
         selection_mode="single-row",
-        height=min(420, 38 + 35 * shown.height),
+        height=parts.table_height(shown.height, 420),
         hide_index=True,
         lazy=False,
         placeholder=words.UNKNOWN,

@@ -197,7 +197,7 @@ def interruptions_table(found: pl.DataFrame, about: str) -> int | None:
         key="interruptions table",
         on_select="rerun",
         selection_mode="single-row",
-        height=min(420, 38 + 35 * found.height),
+        height=parts.table_height(found.height, 420),
         hide_index=True,
         lazy=False,
         placeholder=words.UNKNOWN,

@@ -42,7 +42,7 @@ def kpi(
             delta=delta,
             delta_description=verdict,
             delta_color=_delta_color(verdict, measure.better),
-            delta_arrow="off" if verdict == "unchanged" else "auto",
+            delta_arrow="off" if verdict == "same" else "auto",
             help=f"{measure.meaning} {measure.formula}.",
             chart_data=[float("nan") if each is None else each for each in series] or None,
             chart_type="bar" if bars else "area",
@@ -58,7 +58,10 @@ def figure(measure: words.Measure, value: str, note: str, *, label: str | None =
 
 
 def checked(what: str, days: int, gap_seconds: float, *, tolerance: float) -> None:
-    """The result of an identity check, in colour, icon and word."""
+    """The result of an identity check, in colour, icon and word; nothing is good of no day."""
+    if not days:
+        st.caption(f"{what}: there is no day with data yet.")
+        return
     if abs(gap_seconds) <= tolerance:
         mark, colour, word = "check_circle", "green", "good"
     else:
@@ -77,13 +80,13 @@ def _value(now: float | None, show: Callable[[float | None], str], enough: bool)
 
 def _verdict(delta: str, difference: float, better: str) -> str:
     if not any(figure in delta for figure in "123456789"):
-        return "unchanged"
+        return "same"
     if better == "neither":
         return "than before"
     return "better" if (difference > 0) == (better == "up") else "worse"
 
 
 def _delta_color(verdict: str | None, better: str) -> Literal["normal", "inverse", "off"]:
-    if verdict in (None, "unchanged") or better == "neither":
+    if verdict in (None, "same") or better == "neither":
         return "off"
     return "normal" if better == "up" else "inverse"

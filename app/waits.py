@@ -157,7 +157,7 @@ def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
         key="slowest table",
         on_select="rerun",
         selection_mode="single-row",
-        height=min(480, 38 + 35 * table.height),
+        height=parts.table_height(table.height, 480),
         hide_index=True,
         placeholder=words.UNKNOWN,
         alt=f"Slowest attempts. {about}",

@@ -161,7 +161,7 @@ def _dump(detail: pl.DataFrame) -> None:
             seconds=(pl.col("ended_us") - pl.col("started_us")) / 1e6,
             file="file",
         ),
-        height=min(250, 38 + 35 * told.height),
+        height=parts.table_height(told.height, 250),
         hide_index=True,
         placeholder=words.UNKNOWN,
         alt="Spans of the attempt as they were reported",

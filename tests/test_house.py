@@ -35,6 +35,14 @@ def test_no_lock_names_an_address(lock: str) -> None:
     assert [] == re.findall(r".*(?:://|--(?:extra-)?index|--find-links|@ ).*", read(lock))
 
 
+def test_every_published_view_is_named_where_names_are_promised() -> None:
+    told = read("docs/interfaces.md")
+    views = {path.stem for path in (ROOT / "queries" / "serving").rglob("*.sql")}
+
+    assert views
+    assert [] == [view for view in sorted(views) if not re.search(rf"`{view}\b", told)]
+
+
 def test_what_npm_brings_is_locked_by_hash_and_without_an_address() -> None:
     lock = json.loads(read("tests/browser/package-lock.json"))
     brought = [package for path, package in lock["packages"].items() if path]

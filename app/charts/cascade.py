@@ -53,7 +53,7 @@ def cascade(areas: pl.DataFrame, palette: Palette, top: str, top_text: str) -> g
     return drawn(
         palette,
         ROW * (len(shown) + 1) + 16,
-        [_drawn_bars(bars, palette)],
+        [_drawn_bar(bar, palette) for bar in bars],
         margin={"t": 4, "b": 4, "r": 4},
         x={"range": [start, everything * 1.001], "visible": False},
         y={
@@ -108,19 +108,20 @@ def _area(areas: pl.DataFrame, palette: Palette, name: str, edge: float) -> list
     return bars
 
 
-def _drawn_bars(bars: list[_Bar], palette: Palette) -> dict[str, Any]:
+def _drawn_bar(bar: _Bar, palette: Palette) -> dict[str, Any]:
+    # a trace a bar: of several colours with patterns, plotly finds none under the pointer
     return {
         "type": "bar",
         "orientation": "h",
-        "y": [bar.row for bar in bars],
-        "x": np.array([bar.amount for bar in bars]),
-        "base": np.array([bar.base for bar in bars]),
-        "customdata": [bar.row for bar in bars],
+        "y": [bar.row],
+        "x": np.array([bar.amount]),
+        "base": np.array([bar.base]),
+        "customdata": [bar.row],
         "marker": {
-            "color": [bar.fill for bar in bars],
+            "color": bar.fill,
             "line": {"color": translucent(palette.text, 0.4), "width": 1},
             "pattern": {
-                "shape": [bar.shape for bar in bars],
+                "shape": bar.shape,
                 "fgcolor": translucent(palette.text, 0.55),
                 "size": 6,
                 "solidity": 0.25,
@@ -129,7 +130,7 @@ def _drawn_bars(bars: list[_Bar], palette: Palette) -> dict[str, Any]:
         },
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
-        "hovertext": [bar.text for bar in bars],
+        "hovertext": [bar.text],
         "hoverinfo": "text",
     }
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import axis, drawn
-from app.charts.days import day_axis
+from app.charts.days import COLUMN_MS, day_axis
 from app.palette import Palette, translucent
 
 ROW: Final = 30
@@ -76,6 +76,7 @@ def stopped_by_day(
             "type": "bar",
             "x": part["day"].to_numpy(),
             "y": part["interruptions"].to_numpy(),
+            "width": COLUMN_MS,
             "name": words.figure(shade.domain),
             "marker": {
                 "color": shade.fill,
@@ -96,7 +97,6 @@ def stopped_by_day(
         x=day_axis(spine),
         y={"rangemode": "tozero", "nticks": 5, "tickformat": ",d", "ticklabelstandoff": 6},
         barmode="stack",
-        bargap=0.18,
         hovermode="x unified",
     )
 

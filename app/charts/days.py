@@ -29,6 +29,12 @@ def day_axis(days: pl.DataFrame) -> dict[str, Any]:
     }
 
 
+def few_days(days: pl.DataFrame, most: int) -> dict[str, Any]:
+    """Such an axis in a small figure: of more than `most` days about so many are named."""
+    spacing = {} if days.height <= most else {"dtick": None, "nticks": most}
+    return {**day_axis(days), **spacing, "tickangle": 0}
+
+
 def padded(days: pl.DataFrame) -> list[datetime] | None:
     """The limits of such an axis; none without a day."""
     first, last = days["day"].min(), days["day"].max()

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.charts.canvas import drawn
-from app.charts.days import day_axis
+from app.charts.days import few_days
 from app.palette import Palette
 
 
@@ -58,7 +58,7 @@ def lines_by_day(
             *(_drawn_line(complete, line, show, palette) for line in lines),
         ],
         margin={"t": 12, "r": 56 if len(lines) > 1 else 8},
-        x={**day_axis(days), "dtick": None, "nticks": 4, "tickangle": 0},
+        x=few_days(days, 4),
         y={"nticks": 5, "ticklabelstandoff": 6, **axis},
         annotations=notes,
         hovermode="x unified",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
@@ -24,35 +24,10 @@ def moved(parts: pl.DataFrame, palette: Palette) -> go.Figure:
     """
     ratios = parts["moved_ratio"].to_numpy()
     reach = float(np.abs(ratios).max()) * 1.8 if parts.height else 1.0
-    fills = [
-        palette.comparison if name == JOB_MIX else palette.area(name) for name in parts["area"]
+    bars = [
+        _bar(row, name, float(value), palette)
+        for row, (name, value) in enumerate(zip(parts["area"], ratios, strict=True))
     ]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": np.arange(parts.height),
-        "x": ratios,
-        "customdata": parts["area"].to_list(),
-        "text": [words.points(float(value), 2) for value in ratios],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": 13, "color": palette.text},
-        "marker": {
-            "color": fills,
-            "line": {"color": translucent(palette.text, 0.4), "width": 1},
-            "pattern": {
-                "shape": [AREA_PATTERN.get(name, "") for name in parts["area"]],
-                "fgcolor": translucent(palette.text, 0.55),
-                "size": 6,
-                "solidity": 0.25,
-                "fillmode": "overlay",
-            },
-        },
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
-        "hovertext": [_name(name) for name in parts["area"]],
-        "hoverinfo": "text",
-    }
     names = [
         {
             "x": 0,
@@ -77,15 +52,46 @@ def moved(parts: pl.DataFrame, palette: Palette) -> go.Figure:
     return drawn(
         palette,
         ROW * max(parts.height, 1) + 12,
-        [bars],
+        bars,
         margin={"t": 4, "b": 4},
         x={"range": [-reach, reach], "visible": False},
         y={"visible": False, "range": [parts.height - 0.5, -0.5]},
+        barmode="overlay",
         bargap=0.28,
         uniformtext={"mode": False},
         annotations=names,
         shapes=[zero],
     )
+
+
+def _bar(row: int, name: str, value: float, palette: Palette) -> dict[str, Any]:
+    # a trace a bar: of several colours with patterns, plotly finds none under the pointer
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": [row],
+        "x": [value],
+        "customdata": [name],
+        "text": [words.points(value, 2)],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 13, "color": palette.text},
+        "marker": {
+            "color": palette.comparison if name == JOB_MIX else palette.area(name),
+            "line": {"color": translucent(palette.text, 0.4), "width": 1},
+            "pattern": {
+                "shape": AREA_PATTERN.get(name, ""),
+                "fgcolor": translucent(palette.text, 0.55),
+                "size": 6,
+                "solidity": 0.25,
+                "fillmode": "overlay",
+            },
+        },
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+        "hovertext": [_name(name)],
+        "hoverinfo": "text",
+    }
 
 
 def _name(part: str) -> str:

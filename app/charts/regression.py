@@ -14,7 +14,7 @@ import polars as pl
 from app import regression_words, words
 from app.charts.canvas import axis, drawn
 from app.charts.causes import Shade
-from app.charts.days import day_axis, stretches
+from app.charts.days import COLUMN_MS, day_axis, stretches
 from app.palette import Palette, translucent
 
 _LANE: Final = (0.0, 0.17)
@@ -96,7 +96,6 @@ def series(
         annotations=[*_notes(marks, palette), _lane_title(palette)],
         shapes=[_ruled(mark, palette) for mark in marks],
         barmode="stack",
-        bargap=0.2,
         hovermode="x unified",
     )
 
@@ -356,6 +355,7 @@ def _lane(
             "type": "bar",
             "x": part["day"].to_numpy(),
             "y": part["interruptions"].to_numpy(),
+            "width": COLUMN_MS,
             "yaxis": "y2",
             "name": words.figure(shade.domain),
             "marker": {

@@ -11,7 +11,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import drawn
-from app.charts.days import day_axis, duration_axis, stretches
+from app.charts.days import day_axis, duration_axis, few_days, stretches
 from app.charts.marks import regressions
 from app.palette import Palette, translucent
 
@@ -125,7 +125,7 @@ def waits_of_size(
             _line(joined, column, palette.area(_AREA), 1.75, "p50"),
         ],
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
-        x={**day_axis(spine), "dtick": None, "nticks": 3, "tickangle": 0},
+        x=few_days(spine, 3),
         y={**axis, "nticks": 3},
         hovermode="x unified",
     )

@@ -100,6 +100,7 @@ filters.say_if_refused("attribution", asked["attribution"], COUNTED, counted)
 of_kind = (*chosen.now, counted)
 kind = "infra interruptions" if counted == "infra" else "all interruptions"
 about = f"{opened.about} \u00b7 {kind}"
+nothing = f"There were no {kind.removeprefix('all ')} in these days."
 stops.row(chosen, counted, opened.now)
 
 # -- by day --------------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
     earlier = data.frame(stops.ENDS, *chosen.previous, counted).drop_nulls("day")
     earlier = earlier.select(pl.col("day") + timedelta(days=chosen.days), "counted")
     if days.is_empty():
-        st.caption(f"There were no {kind} in these days.")
+        st.caption(nothing)
     else:
         stops.legend(shades(days, colours), colours)
         parts.chart(
@@ -144,7 +145,7 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
     causes = data.frame(CAUSES, *of_kind)
     earlier = data.frame(CAUSES, *chosen.previous, counted)
     if causes.is_empty():
-        st.caption(f"There were no {kind} in these days.")
+        st.caption(nothing)
     else:
         keys = ["failure_domain", "failure_category", "attribution"]
         table = causes.select(*keys, "lost_gpu_seconds", "interruptions").join(
@@ -172,7 +173,8 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
         in_all = money.beside(f"{words.hours(whole)} GPU-hours in all", whole)
         st.caption(
             f"{in_all}: training that was discarded and the start-up of the recovery. "
-            "A bar is cut into its causes, a dot is a count. Click a piece for its evidence below."
+            "A bar is cut into its causes, a dot is a count. Click a piece, or choose its cause "
+            "below, for the evidence."
         )
         with st.expander(f"Every cause: {words.count(table.height)}"):
             stops.causes_table(table, about)
@@ -207,7 +209,7 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
     if not chosen.is_compared:
         before = before.clear()
     if cells.is_empty():
-        st.caption(f"There were no {kind} in these days.")
+        st.caption(nothing)
     else:
         teams = cells["team"].unique(maintain_order=True).to_list()
         shown = teams[:MOST_TEAMS]

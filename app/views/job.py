@@ -114,7 +114,7 @@ with parts.card("Attempts", "How did each end, and what did it cost?"):
         on_select=choose,
         selection_mode="single-row-required",
         selection_default={"selection": {"rows": [numbers.index(selected)]}},
-        height=min(420, 38 + 35 * attempts.height),
+        height=parts.table_height(attempts.height, 420),
         hide_index=True,
         placeholder=words.UNKNOWN,
         alt=f"Attempts. {about}",

@@ -86,7 +86,7 @@ with parts.card(
             key="jobs table",
             on_select="rerun",
             selection_mode="single-row",
-            height=min(640, 38 + 35 * jobs.height),
+            height=parts.table_height(jobs.height, 640),
             hide_index=True,
             lazy=False,
             placeholder=words.UNKNOWN,

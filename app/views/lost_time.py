@@ -187,7 +187,10 @@ with parts.card(
         on_pick=look_at,
         least_width=760,
     )
-    st.caption("Percent. Sorted by GPU-hours lost, the fleet first.")
+    st.caption(
+        "Percent. Sorted by GPU-hours lost, the fleet first. Team and Area among the filters "
+        "choose the same as a click."
+    )
 
 # -- tries, and jobs -----------------------------------------------------------------------------
 

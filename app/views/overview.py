@@ -94,6 +94,14 @@ with (
         "Slanted lines: start-up after an interruption."
         + (" The long bars are cut at the left." if is_cut else "")
     )
+    if most_lost := kpis.largest_loss(by_area):
+        st.button(
+            f"Look at {words.area(most_lost)}, the largest loss",
+            type="tertiary",
+            icon=":material/arrow_forward:",
+            on_click=look_at,
+            args=(most_lost,),
+        )
 
 with right, parts.card("What moved ETT", "What lifted it, what pulled it down, and was it mix?"):
     if before.get("ett") is None or now["ett"] is None:

@@ -232,7 +232,12 @@ with parts.card("PT2 compile", "Does the cache help, and is there more to compil
         for value in ("hit_ratio", "hit_p50_seconds", "recompiles_per_attempt"):
             by_day = filters.beside(by_day, then, chosen, value=value)
         panels = (
-            ("Cache hits", (Line("hit_ratio", "hits"),), words.ratio, {"tickformat": ".0%"}),
+            (
+                "Cache hits",
+                (Line("hit_ratio", "hits"),),
+                words.ratio,
+                {"tickformat": ".0%", "range": [-0.03, 1.03], "dtick": 0.5},
+            ),
             (
                 "Seconds, p50",
                 (Line("hit_p50_seconds", "hit"), Line("miss_p50_seconds", "miss", "dash")),

@@ -94,8 +94,7 @@ def areas(**amounts: float) -> pl.DataFrame:
 
 def test_a_cascade_ends_at_what_is_effective() -> None:
     figure = cascade(areas(effective=80.0, scheduling=5.0, unsaved=15.0), LIGHT, "all", "100")
-    [bars] = figure.data
-    spans = dict(zip(bars.y, zip(bars.base, bars.x, strict=True), strict=True))
+    spans = {bar.y[0]: (bar.base[0], bar.x[0]) for bar in figure.data}
 
     assert {
         "all": (0.0, 100.0),
@@ -122,11 +121,11 @@ def test_recovery_is_hatched_within_its_area() -> None:
             areas(scheduling=5.0).with_columns(is_recovery=True),
         ]
     )
-    [bars] = cascade(frame, LIGHT, "all", "").data
+    bars = cascade(frame, LIGHT, "all", "").data
 
-    assert [("all", ""), ("scheduling", ""), ("scheduling", "\\"), ("effective", "")] == list(
-        zip(bars.y, bars.marker.pattern.shape, strict=True)
-    )
+    assert [("all", ""), ("scheduling", ""), ("scheduling", "\\"), ("effective", "")] == [
+        (bar.y[0], bar.marker.pattern.shape) for bar in bars
+    ]
 
 
 def test_long_bars_are_cut_only_where_little_is_lost() -> None:
@@ -144,7 +143,7 @@ def test_names_stand_opposite_to_their_bars() -> None:
     figure = moved(frame, LIGHT)
 
     assert ["left", "right"] == [note.xanchor for note in figure.layout.annotations]
-    assert ("-1.00 pp", "+0.20 pp") == figure.data[0].text
+    assert [("-1.00 pp",), ("+0.20 pp",)] == [bar.text for bar in figure.data]
 
 
 def test_the_job_mix_is_named_and_is_no_area() -> None:
@@ -152,7 +151,7 @@ def test_the_job_mix_is_named_and_is_no_area() -> None:
     figure = moved(frame, LIGHT)
 
     assert "<b>job mix</b>" == figure.layout.annotations[0].text
-    assert (LIGHT.comparison,) == figure.data[0].marker.color
+    assert LIGHT.comparison == figure.data[0].marker.color
 
 
 def test_what_got_worse_is_marked_on_the_axis() -> None:

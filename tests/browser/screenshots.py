@@ -25,10 +25,10 @@ from tests.browser.morning import LAST_DAY, MORNING
 from tests.browser.test_dashboard import open_page
 
 IMAGES = ROOT / "docs" / "images"
-# what a page shows in how many pixels; the job with eight attempts of the sample fleet
+# what a page shows in how many pixels; a job that was interrupted three times
 PICTURES = {
     "overview": ("/", 1280, 1010),
-    "job": ("/job?job=ranking-20260323-008", 1280, 860),
+    "job": ("/job?job=ranking-20260306-003", 1280, 900),
 }
 
 
