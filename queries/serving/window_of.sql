@@ -15,6 +15,36 @@ chosen_days as (
 
 ),
 
+counted as (
+
+    select
+        count(distinct job_id) as jobs_running,
+        count(*) as attempts_running
+    from attempts
+    where
+        is_counted
+        and (chosen_team = 'fleet' or team = chosen_team)
+        and (chosen_workload = 'all' or workload = chosen_workload)
+        and started_day <= last_day
+        and ended_day >= first_day
+
+),
+
+stopped as (
+
+    -- apart: few attempts are preempted, and telling jobs apart is what costs
+    select count(distinct job_id) as jobs_preempted
+    from attempts
+    where
+        is_counted
+        and outcome = 'preempted'
+        and (chosen_team = 'fleet' or team = chosen_team)
+        and (chosen_workload = 'all' or workload = chosen_workload)
+        and started_day <= last_day
+        and ended_day between first_day and last_day
+
+),
+
 totals as (
 
     select
@@ -83,83 +113,31 @@ totals as (
         coalesce(sum(chosen_days.cache_misses), 0) as cache_misses,
         coalesce(sum(chosen_days.recompiles), 0) as recompiles,
         any_value(counted.jobs_running) as jobs_running,
-        any_value(counted.jobs_preempted) as jobs_preempted,
+        any_value(stopped.jobs_preempted) as jobs_preempted,
         any_value(counted.attempts_running) as attempts_running
-    from (
-        select
-            count(distinct job_id) as jobs_running,
-            count(distinct job_id) filter (
-                where outcome = 'preempted' and ended_day between first_day and last_day
-            ) as jobs_preempted,
-            count(*) as attempts_running
-        from attempts
-        where
-            is_counted
-            and (chosen_team = 'fleet' or team = chosen_team)
-            and (chosen_workload = 'all' or workload = chosen_workload)
-            and started_day <= last_day
-            and ended_day >= first_day
-    ) as counted
+    from counted
+    cross join stopped
     left join chosen_days on true
 
 ),
 
-samples as (
+waits as (
 
+    -- one pass over the attempts, for both kinds of waits
     select
-        'tts' as measure,
-        tts_us as us
+        count(tts_us) as tts_count,
+        quantile_disc(tts_us, 0.5) as tts_p50_us,
+        quantile_disc(tts_us, 0.9) as tts_p90_us,
+        count(ttr_us) as ttr_count,
+        quantile_disc(ttr_us, 0.5) as ttr_p50_us,
+        quantile_disc(ttr_us, 0.9) as ttr_p90_us
     from attempts
     where
         is_counted
-        and tts_us is not null
+        and (tts_us is not null or ttr_us is not null)
         and (chosen_team = 'fleet' or team = chosen_team)
         and (chosen_workload = 'all' or workload = chosen_workload)
         and first_batch_day between first_day and last_day
-
-    union all
-
-    select
-        'ttr' as measure,
-        ttr_us as us
-    from attempts
-    where
-        is_counted
-        and ttr_us is not null
-        and (chosen_team = 'fleet' or team = chosen_team)
-        and (chosen_workload = 'all' or workload = chosen_workload)
-        and first_batch_day between first_day and last_day
-
-    union all
-
-    select
-        'save' as measure,
-        save_us as us
-    from save_times
-    where
-        (chosen_team = 'fleet' or team = chosen_team)
-        and (chosen_workload = 'all' or workload = chosen_workload)
-        and day between first_day and last_day
-
-),
-
-latencies as (
-
-    -- quantile_disc is the nearest rank
-    select
-        count(*) filter (where measure = 'tts') as tts_count,
-        quantile_disc(us, 0.5) filter (where measure = 'tts') as tts_p50_us,
-        quantile_disc(us, 0.9) filter (where measure = 'tts') as tts_p90_us,
-        quantile_disc(us, 0.99) filter (where measure = 'tts') as tts_p99_us,
-        count(*) filter (where measure = 'ttr') as ttr_count,
-        quantile_disc(us, 0.5) filter (where measure = 'ttr') as ttr_p50_us,
-        quantile_disc(us, 0.9) filter (where measure = 'ttr') as ttr_p90_us,
-        quantile_disc(us, 0.99) filter (where measure = 'ttr') as ttr_p99_us,
-        count(*) filter (where measure = 'save') as save_count,
-        quantile_disc(us, 0.5) filter (where measure = 'save') as save_p50_us,
-        quantile_disc(us, 0.9) filter (where measure = 'save') as save_p90_us,
-        quantile_disc(us, 0.99) filter (where measure = 'save') as save_p99_us
-    from samples
 
 ),
 
@@ -198,8 +176,8 @@ select
     totals.attempts_running,
     totals.checkpoint_saves,
     totals.recompiles,
-    coalesce(latencies.tts_count, 0) as tts_count,
-    coalesce(latencies.ttr_count, 0) as ttr_count,
+    coalesce(waits.tts_count, 0) as tts_count,
+    coalesce(waits.ttr_count, 0) as ttr_count,
     -- seconds
     totals.wall_us / 1e6 as wall_seconds,
     totals.gpu_us / 1e6 as gpu_seconds,
@@ -242,13 +220,37 @@ select
         as lost_gpu_seconds,
     totals.interruption_loss_gpu_us / 1e6 as interruption_loss_gpu_seconds,
     -- percentiles
-    latencies.tts_p50_us / 1e6 as tts_p50_seconds,
-    latencies.tts_p90_us / 1e6 as tts_p90_seconds,
-    latencies.ttr_p50_us / 1e6 as ttr_p50_seconds,
-    latencies.ttr_p90_us / 1e6 as ttr_p90_seconds,
-    latencies.save_p50_us / 1e6 as checkpoint_save_p50_seconds,
-    latencies.save_p90_us / 1e6 as checkpoint_save_p90_seconds,
-    latencies.save_p99_us / 1e6 as checkpoint_save_p99_seconds,
+    waits.tts_p50_us / 1e6 as tts_p50_seconds,
+    waits.tts_p90_us / 1e6 as tts_p90_seconds,
+    waits.ttr_p50_us / 1e6 as ttr_p50_seconds,
+    waits.ttr_p90_us / 1e6 as ttr_p90_seconds,
+    (
+        -- in place: read only where it is asked for
+        select quantile_disc(save_times.save_us, 0.5)
+        from save_times
+        where
+            (chosen_team = 'fleet' or save_times.team = chosen_team)
+            and (chosen_workload = 'all' or save_times.workload = chosen_workload)
+            and save_times.day between first_day and last_day
+    ) / 1e6 as checkpoint_save_p50_seconds,
+    (
+        -- in place: read only where it is asked for
+        select quantile_disc(save_times.save_us, 0.9)
+        from save_times
+        where
+            (chosen_team = 'fleet' or save_times.team = chosen_team)
+            and (chosen_workload = 'all' or save_times.workload = chosen_workload)
+            and save_times.day between first_day and last_day
+    ) / 1e6 as checkpoint_save_p90_seconds,
+    (
+        -- in place: read only where it is asked for
+        select quantile_disc(save_times.save_us, 0.99)
+        from save_times
+        where
+            (chosen_team = 'fleet' or save_times.team = chosen_team)
+            and (chosen_workload = 'all' or save_times.workload = chosen_workload)
+            and save_times.day between first_day and last_day
+    ) / 1e6 as checkpoint_save_p99_seconds,
     -- ratios: of sums, computed once
     totals.effective_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as ett_ratio,
     totals.effective_gpu_us
@@ -269,5 +271,5 @@ select
     totals.cache_hits / nullif(totals.cache_hits + totals.cache_misses, 0)
         as compile_cache_hit_ratio
 from totals
-cross join latencies
+cross join waits
 cross join span
