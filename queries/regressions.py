@@ -283,8 +283,9 @@ def _points(lead: Change, panels: Panels) -> Iterator[Row]:
     panel, found = lead.history.panel, lead.episode.found
     first = max(0, min(lead.episode.onset - _POINT_DAYS_BEFORE, panel.days - _POINT_DAYS))
     days = slice(first, min(first + _POINT_DAYS, panel.days))
-    for team, row in _beside(lead):
-        told = effects.points(lead.history, lead.metric, row, found, days)
+    beside = list(_beside(lead))
+    drawn = effects.points(lead.history, lead.metric, [row for _, row in beside], found, days)
+    for (team, _), told in zip(beside, drawn, strict=True):
         for place in np.flatnonzero(told.told > 0):
             yield {
                 "series_team": team,

@@ -116,10 +116,11 @@ def _fit_levels(block: Block) -> Baseline:
     for _ in range(2):
         sd = np.sqrt(day[:, None] + noise)
         weight = told / sd**2
-        left = _cut(y - level[:, None] - _weekly(weekday), method.WINSOR * sd)
+        weekly = _weekly(weekday)
+        left = _cut(y - level[:, None] - weekly, method.WINSOR * sd)
         level = level + _mean(left, weight)
-        left = _cut(y - level[:, None] - _weekly(weekday), method.WINSOR * sd)
-        weekday = _weekdays(left + _weekly(weekday), weight, days)
+        left = _cut(y - level[:, None] - weekly, method.WINSOR * sd)
+        weekday = _weekdays(left + weekly, weight, days)
         left = _cut(y - level[:, None] - _weekly(weekday), method.CLIP * sd) * told
         total = (left**2).sum(1) / np.maximum(days, 1) / method.CLIPPED_VARIANCE
         day = np.maximum(total - shared, floor)

@@ -5,7 +5,7 @@ Numbers only; words are in `sentence`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,19 +71,25 @@ def effect(told: History, name: str, episode: Episode) -> Effect:
     )
 
 
-def points(told: History, name: str, row: int, found: int, days: slice) -> Points:
-    """A series with the band that usual days leave once in twenty."""
-    panel, seen = told.panel, told.view(row, found)
+def points(told: History, name: str, rows: list[int], found: int, days: slice) -> Iterator[Points]:
+    """Series of a measure, each with the band that usual days leave once in twenty."""
+    seen = told.views(rows, found)
+    for place, row in enumerate(rows):
+        yield _points(told.panel, name, row, seen, place, days)
+
+
+def _points(panel: Panel, name: str, row: int, seen: View, place: int, days: slice) -> Points:
     exposure = np.where(panel.weight[row, days] > 0, panel.told_exposure[row, days], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         exposure = np.where(exposure > 0, exposure, np.nan)
         mean = panel.told_total[row, days] / exposure
-        expected = seen.scores.expected[0, days]
+        expected = seen.scores.expected[place, days]
         if panel.is_rate:
-            sides = _usual_rates(expected, exposure, seen)
+            unit, scale = float(seen.baseline.unit[place]), float(seen.baseline.scale[place])
+            sides = _usual_rates(expected, exposure, unit, scale)
         else:
             middle = mean - (panel.value[row, days] - expected)
-            spread = 2 / np.sqrt(seen.scores.precision[0, days])
+            spread = 2 / np.sqrt(seen.scores.precision[place, days])
             sides = [middle - spread, middle, middle + spread]
     shown = [_shown(name, each) for each in sides]
     return Points(
@@ -145,9 +151,8 @@ def _smallest_rates(
     )
 
 
-def _usual_rates(expected: Floats, exposure: Floats, seen: View) -> list[Floats]:
+def _usual_rates(expected: Floats, exposure: Floats, unit: float, scale: float) -> list[Floats]:
     """Low, expected and high share of the exposure that was told."""
-    unit, scale = float(seen.baseline.unit[0]), float(seen.baseline.scale[0])
     root = np.sqrt(expected / unit + 0.375)
     low, high = (
         np.maximum(np.maximum(root + side, 0.0) ** 2 - 0.375, 0.0) * unit

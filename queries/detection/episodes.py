@@ -6,7 +6,7 @@ Knows nothing of what other series did.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -72,10 +72,18 @@ class History:
     episodes: tuple[Episode, ...]
     opening: Floats
     suspicion: Floats
+    _seen: dict[tuple[int, int], View] = field(default_factory=dict, repr=False, compare=False)
 
     def view(self, row: int, day: int) -> View:
         """All days of a series, by the baseline that it had at `day`."""
-        return _view(self.panel, [row], day, self._unmasked(row, day)[None, :])
+        if (row, day) not in self._seen:
+            self._seen[row, day] = self.views([row], day)
+        return self._seen[row, day]
+
+    def views(self, rows: list[int], day: int) -> View:
+        """The same of several series."""
+        weights = np.array([self._unmasked(row, day) for row in rows])
+        return _view(self.panel, rows, day, weights)
 
     def traced(self, row: int, day: int) -> Episode:
         """The rise of a series that is seen at `day`, whether or not its sums say so."""
