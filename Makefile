@@ -69,7 +69,7 @@ deploy: ## write the files under deploy/ that Prometheus, Alertmanager and Grafa
 	@tools/install dev
 	@$(bin)/python -m deploy
 
-bench: ## measure ingest, publish and pages on this machine
+bench: ## measure ingest, causes and detection on this machine
 	@tools/install dev
 	$(bin)/python -m bench
 

@@ -37,10 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="detection", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--full", action="store_true", help="as in docs/detection.md: an hour")
-    parser.add_argument("parts", nargs="*", choices=[*_PARTS, []], help="default: all, in turn")
+    parser.add_argument(
+        "--part", action="append", choices=list(_PARTS), help="only this one; may be repeated"
+    )
     chosen = parser.parse_args(arguments)
     size = FULL if chosen.full else SHORT
-    for name in chosen.parts or _PARTS:
+    for name in chosen.part or _PARTS:
         _PARTS[name](size)
     return 0
 
