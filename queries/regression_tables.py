@@ -139,6 +139,12 @@ def say_unknown(connection: duckdb.DuckDBPyConnection, reason: str) -> None:
     )
 
 
+def cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """The sums of `series_cells` in the units of `series.COLUMNS`."""
+    told: pl.DataFrame = connection.sql(_CELLS).pl()
+    return told.cast(dict(series.COLUMNS))  # type: ignore[arg-type]
+
+
 def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     connection.execute("use warehouse")
     model.compute(connection, "alerts")
@@ -240,12 +246,6 @@ def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def _last_complete_day(connection: duckdb.DuckDBPyConnection) -> date:
     [(day,)] = connection.execute("select max(day) from days where is_complete").fetchall()
     return day or date.min
-
-
-def cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """The sums of `series_cells` in the units of `series.COLUMNS`."""
-    cells: pl.DataFrame = connection.sql(_CELLS).pl()
-    return cells.cast(dict(series.COLUMNS))  # type: ignore[arg-type]
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:

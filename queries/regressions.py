@@ -1,7 +1,7 @@
 """What got worse: the detector over all series of a fleet.
 
-What it finds is a function of the facts: recomputed at each publish, never accumulated, so that
-late data, a repeated ingest and a rebuild give the same list.
+What it finds is a function of the facts, never accumulated, so that late data, a repeated ingest
+and a rebuild give the same list.
 """
 
 from __future__ import annotations
