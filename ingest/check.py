@@ -13,9 +13,9 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import detail, facts, publish
+from ingest import compared, detail, publish
 from ingest.settings import Settings, as_text
-from ingest.warehouse import Warehouse, literally, scratch
+from ingest.warehouse import Warehouse
 from queries import NothingPublished, model, published
 
 _REBUILD = "Run `ett-warehouse rebuild`."
@@ -23,10 +23,6 @@ _INGEST_AGAIN = (
     "Restore a backup (`ett-warehouse restore`), or ingest the dumps into a new warehouse."
 )
 _AREAS = " + ".join(f"{area}_us" for area in model.AREAS)
-_DETAIL = (
-    *("job_id", "attempt", "kind", "name", "stage", "rank", "started_us", "ended_us", "step"),
-    *("detail", "file_no"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +47,16 @@ def check(
     say("facts, detail and published files that belong to nothing")
     yield from _orphans(connection)
     yield from _files(warehouse)
-    unread = list(_gather_detail(warehouse))
-    yield from unread
+    unread = list(compared.gather_detail(warehouse))
+    yield from map(Finding, unread)
     stale = _stale(connection, settings)
     if stale is not None:
         yield stale
         return
     say("facts against a fresh computation from the events")
-    yield from _rebuilt(warehouse, settings, has_detail=not unread)
+    yield from map(Finding, compared.off_facts(warehouse, settings, has_detail=not unread))
     say("published file against a fresh one")
-    yield from _published(warehouse, settings, now)
+    yield from map(Finding, compared.off_publication(warehouse, settings, now))
 
 
 def _has_facts(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -179,35 +175,6 @@ def _current(folder: Path) -> Path | None:
         return None
 
 
-def _gather_detail(warehouse: Warehouse) -> Iterator[Finding]:
-    """What the listed files hold of each job, as the temporary table `held_detail`."""
-    connection = warehouse.connection
-    connection.execute(
-        "create or replace temp table held_detail (base_job_no bigint, rows bigint, told hugeint)"
-    )
-    listed = connection.execute("select file from detail_files order by file").fetchall()
-    for (file,) in listed:
-        path = detail.folder(warehouse.folder) / file
-        if not path.is_file():
-            yield Finding(f"{path} is listed and missing. {_REBUILD}")
-            continue
-        try:
-            connection.execute(
-                "insert into held_detail "
-                f"select base_job_no, {_digest()} from read_parquet({literally(path)}) "
-                "where base_job_no in (select base_job_no from job_details where file = ?) "
-                "group by base_job_no",
-                [file],
-            )
-        except duckdb.Error as error:
-            yield Finding(f"{path} cannot be read: {_line(error)}. {_REBUILD}")
-
-
-def _digest() -> str:
-    texts = ", ".join(f"cast({column} as varchar)" for column in _DETAIL)
-    return f"count(*) as rows, sum(hash({texts})) as told"
-
-
 def _stale(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Finding | None:
     [(told, models)] = connection.execute("select settings, facts_models from meta").fetchall()
     if models != model.facts_fingerprint():
@@ -217,95 +184,6 @@ def _stale(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Finding
             f"the facts were computed under other settings than ett.toml has. {_REBUILD}"
         )
     return None
-
-
-def _rebuilt(warehouse: Warehouse, settings: Settings, *, has_detail: bool) -> Iterator[Finding]:
-    connection = warehouse.connection
-    off = dict.fromkeys((*model.KEPT_FACTS, *model.KEPT_ROLLUPS, "detail"), 0)
-    connection.execute("begin")
-    try:
-        for mine in facts.computed_parts(warehouse, settings):
-            for name in model.KEPT_FACTS:
-                off[name] += _differing(connection, f"{name}_kept where {mine}", name)
-            off["detail"] += _differing_detail(connection) if has_detail else 0
-        for name in model.KEPT_ROLLUPS:
-            off[name] = _differing(connection, f"{name}_kept", name)
-    finally:
-        connection.execute("rollback")
-    for name, rows in off.items():
-        if rows:
-            yield Finding(f"{name}: {rows:,} rows are not what the events give. {_REBUILD}")
-
-
-def _differing_detail(connection: duckdb.DuckDBPyConnection) -> int:
-    return _count(
-        connection,
-        f"from (select base_job_no, {_digest()} from detail_rows group by base_job_no) as fresh "
-        "full join (select * from held_detail where base_job_no in "
-        "(select base_job_no from attempt_facts)) as held on fresh.base_job_no = held.base_job_no "
-        "where fresh.rows is distinct from held.rows or fresh.told is distinct from held.told",
-    )
-
-
-def _published(warehouse: Warehouse, settings: Settings, now: datetime) -> Iterator[Finding]:
-    connection = warehouse.connection
-    fresh = scratch(warehouse.folder) / "check.duckdb"
-    try:
-        path = published(warehouse.folder)
-        publish.build_whole(warehouse, fresh, settings, now)
-        off = _differing_tables(connection, fresh, path)
-    except NothingPublished as nothing:
-        yield Finding(str(nothing))
-        return
-    except duckdb.Error as error:
-        yield Finding(f"what is published cannot be compared: {_line(error)}. {_REBUILD}")
-        return
-    finally:
-        fresh.unlink(missing_ok=True)
-    for table, rows in off.items():
-        yield Finding(
-            f"{path.name}, {table}: {rows:,} rows are not what the facts give. {_REBUILD}"
-        )
-
-
-def _differing_tables(
-    connection: duckdb.DuckDBPyConnection, fresh: Path, path: Path
-) -> dict[str, int]:
-    for name, file in (("fresh", fresh), ("shown", path)):
-        quoted = str(file).replace("'", "''")
-        connection.execute(f"attach '{quoted}' as {name} (read_only)")
-    try:
-        tables = connection.execute(
-            "select table_name from duckdb_tables() where database_name = 'fresh' order by all"
-        ).fetchall()
-        off = {table: _differing_table(connection, table) for (table,) in tables}
-    finally:
-        connection.execute("detach fresh")
-        connection.execute("detach shown")
-    return {table: rows for table, rows in off.items() if rows}
-
-
-def _differing_table(connection: duckdb.DuckDBPyConnection, table: str) -> int:
-    """Sums of doubles may differ in their last bits, by the order in which they were added."""
-    columns = connection.execute(
-        "select column_name, data_type from duckdb_columns() where database_name = 'fresh' "
-        "and table_name = ? and column_name <> 'published_at' order by column_index",
-        [table],
-    ).fetchall()
-    told = ", ".join(
-        f'cast("{name}" as float)' if kind == "DOUBLE" else f'"{name}"' for name, kind in columns
-    )
-    one, other = (f"select {told} from {database}.main.{table}" for database in ("fresh", "shown"))
-    return _count(connection, f"from ({one} except all {other})") + _count(
-        connection, f"from ({other} except all {one})"
-    )
-
-
-def _differing(connection: duckdb.DuckDBPyConnection, kept: str, fresh: str) -> int:
-    one, other = f"select * from {kept}", f"select * from {fresh}"
-    return _count(connection, f"from ({one} except all {other})") + _count(
-        connection, f"from ({other} except all {one})"
-    )
 
 
 def _count(connection: duckdb.DuckDBPyConnection, rest: str) -> int:

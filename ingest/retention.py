@@ -220,7 +220,10 @@ def _drop(warehouse: Warehouse, before_us: int) -> None:
 def _closed(connection: duckdb.DuckDBPyConnection) -> str:
     """A select: job_key, before_us (what was told of earlier instants is too late), shown_no."""
     columns = _columns(connection, "batch")
-    parts = ["select job_key, shown_no, before_us from pruned_jobs"]
+    parts = [
+        "select job_key, shown_no, before_us from pruned_jobs "
+        "where job_key in (select job_key from batch)"
+    ]
     if "scheduler_job" in columns:
         same = "coalesce(batch.cluster = jobs.cluster, true)" if "cluster" in columns else "true"
         parts.append(_NAMES_PRUNED.format(same_cluster=same))

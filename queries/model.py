@@ -145,7 +145,7 @@ def fingerprint() -> str:
 
 
 def facts_fingerprint() -> str:
-    """Changes when a model of kept facts or rollups does: what stands was computed by others."""
+    """Changes when a model of kept facts or rollups does: what stands was made by other ones."""
     return _fingerprint(*KEPT_LAYERS)
 
 
