@@ -6,6 +6,7 @@ Never opened by a reader, never copied while open.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import socket
@@ -148,7 +149,7 @@ def _connect(folder: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
 
 
 def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
-    spill = storage.temp_directory or scratch(path.parent) / "spill"
+    spill = _spill(path.parent, storage)
     try:
         spill.mkdir(parents=True, exist_ok=True)
         connection = duckdb.connect(
@@ -171,6 +172,14 @@ def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
     connection.execute("set allocator_flush_threshold = '64GiB'")
     connection.execute("set allocator_bulk_deallocation_flush_threshold = '64GiB'")
     return connection
+
+
+def _spill(folder: Path, storage: Storage) -> Path:
+    if storage.temp_directory is None:
+        return scratch(folder) / "spill"
+    # the engine's files there have the same names for every warehouse
+    place = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
+    return storage.temp_directory / f"ett-{place}"
 
 
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int | None:

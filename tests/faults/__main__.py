@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -59,7 +60,7 @@ class Story:
     """What is disturbed: how its warehouse begins, what is done, and how long that takes alone."""
 
     name: str
-    begin: Callable[[Path], None]
+    begin: Callable[[Path], object]
     act: Callable[[Path], Action]
     seconds: float
     expected: str
@@ -106,12 +107,16 @@ def _stories(harness: Harness, *, small: bool) -> Iterator[Story]:
     backup = harness.folder / "backup"
     _finish(harness, command("backup", full, backup), "no backup")
 
-    def copied(place: Path) -> None:
-        shutil.copytree(full, place)
-
+    copied = partial(shutil.copytree, full)
     prune = ("--before", PRUNED_BEFORE)
     yield _story(harness, "prune", copied, lambda place: command("prune", place, *prune))
-    yield _story(harness, "rebuild", copied, lambda place: command("rebuild", place))
+    pruned = harness.folder / "whole-prune"
+    yield _story(
+        harness,
+        "rebuild",
+        partial(shutil.copytree, pruned),
+        lambda place: command("rebuild", place),
+    )
     yield _story(harness, "restore", copied, lambda place: command("restore", place, backup))
     told = OLD / "events.jsonl.gz"
     yield _story(harness, "upgrade", _old_warehouse, lambda place: eager_ingest(place, told))
@@ -132,7 +137,7 @@ def _old_warehouse(place: Path) -> None:
 def _story(
     harness: Harness,
     name: str,
-    begin: Callable[[Path], None],
+    begin: Callable[[Path], object],
     act: Callable[[Path], Action],
 ) -> Story:
     """The undisturbed run, which every disturbed one must equal."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -95,13 +96,21 @@ def test_a_warehouse_of_a_newer_release_is_refused_with_a_sentence(tmp_path: Pat
     assert before == published(warehouse)
 
 
-def test_what_a_newer_release_published_is_refused_by_readers(tmp_path: Path) -> None:
+def test_what_a_newer_release_published_is_refused_by_both_faces(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     ingest(warehouse, write_dump(tmp_path / "dump.jsonl", life("a")))
-    newer = tmp_path / "serving-1.duckdb"
-    shutil.copyfile(published(warehouse), newer)
-    with duckdb.connect(str(newer)) as writer:
+    with duckdb.connect(str(published(warehouse))) as writer:
         writer.execute("update publication set schema_version = 99")
 
     with pytest.raises(PublishedByNewerRelease, match="published by a newer release: its schema"):
-        reading.connect(newer)
+        reading.connect(published(warehouse))
+    for face in ("app.dashboard", "app.monitoring.exporter"):
+        refused = subprocess.run(
+            [sys.executable, "-m", face, "--warehouse", warehouse],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+
+        assert (2, "") == (refused.returncode, refused.stdout)
+        assert "was published by a newer release" in refused.stderr
