@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import duckdb
 
-from ingest import dumps, facts, loader, plan, publish, warehouse
+from ingest import dumps, facts, loader, plan, publish, warehouse, watch
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
@@ -42,6 +42,7 @@ examples:
   zcat old.gz | ett-ingest -                 standard input
   ett-ingest --timezone Europe/Berlin --cluster alps sacct.txt
   ett-ingest --dry-run dumps/                what would happen
+  ett-ingest --watch /var/log/fleet/         what is there, then what comes, until Ctrl-C
 
 A dump is known by its content: ingesting it again changes nothing. Lines that cannot be read are
 set aside with file, line number and reason; the good lines around them load.
@@ -87,6 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     began = time.monotonic()
     try:
+        if chosen.watch:
+            watch.run(_watch(chosen))
+            return 0
         summary = _ingest(chosen)
     except IngestError as error:
         print(f"ett-ingest: {error}", file=sys.stderr)
@@ -150,6 +154,11 @@ def _parser() -> argparse.ArgumentParser:
         help="how long to wait for another ingest to finish (default: 600)",
     )
     parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="then follow files that grow, come and are rotated; what is named may come later",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="say what would happen, change nothing"
     )
     return parser
@@ -177,16 +186,44 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _ingest(chosen: argparse.Namespace) -> Summary:
+def _watch(chosen: argparse.Namespace) -> watch.Watch:
+    for given, why in (
+        (chosen.dry_run, "--dry-run ends, --watch does not"),
+        (chosen.max_rejected is not None, "--max-rejected is about the end, which never comes"),
+        (chosen.as_of is not None, "--as-of is a moment, and the files go on"),
+        ("-" in chosen.paths, "standard input cannot be watched"),
+        ("" in chosen.paths, "a path is empty"),
+    ):
+        if given:
+            raise UnusableArguments(f"{why}. Leave one of them out.")
     settings = found_settings()
-    moment = _moment(chosen.as_of)
-    reading = Reading(
+    return watch.Watch(
+        tuple(dict.fromkeys(chosen.paths)),
+        chosen.warehouse,
+        settings,
+        _reading(chosen, settings),
+        _forced(chosen),
+        lambda: _moment(None),
+    )
+
+
+def _reading(chosen: argparse.Namespace, settings: Settings) -> Reading:
+    return Reading(
         chosen.cluster,
         _zone(chosen.timezone),
         identity=settings.identity,
         training_logs=settings.training_logs,
     )
-    forced = None if chosen.format == "auto" else FORMATS[chosen.format]
+
+
+def _forced(chosen: argparse.Namespace) -> Format | None:
+    return None if chosen.format == "auto" else FORMATS[chosen.format]
+
+
+def _ingest(chosen: argparse.Namespace) -> Summary:
+    settings = found_settings()
+    moment = _moment(chosen.as_of)
+    reading, forced = _reading(chosen, settings), _forced(chosen)
     with TemporaryDirectory(prefix="ett-ingest-") as spool:
         files, unreadable = dumps.find(
             chosen.paths, Path(spool), chosen.warehouse, settings.unpacked_ratio

@@ -35,7 +35,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _APART = re.compile(rb'"[ \t\r]+:')
-_OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock")
+_OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock|watch\.")
 _RUN = re.compile(rb"[ \t\r]+:")  # from another block: no one looks further back
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
@@ -105,6 +105,11 @@ def find(
             except RuntimeError:
                 unreadable.append(f"{name}: is a link that leads to itself")
     return list(found.values()), unreadable
+
+
+def found_at(path: Path, warehouse: Path) -> DumpFile | None:
+    """The file that lies there now; None: it is the warehouse's own. Raises OSError."""
+    return None if _is_of(warehouse.resolve(), path.resolve()) else _dump_file(_as_text(path), path)
 
 
 def _is_of(warehouse: Path, place: Path) -> bool:
@@ -377,21 +382,23 @@ def lines(file: DumpFile, broken: Callable[[Truncated], None]) -> Iterator[tuple
     """Its lines without line ends, numbered from 1. A line over the limit comes as its first bytes.
 
     A byte order mark is no part of the first line. A compressed stream that breaks off ends the
-    lines; `broken` is told where.
+    lines; `broken` is told where. A plain file ends where it did when it was found.
     """
     number = 0
     with opened(file) as stream:
-        for number, line in enumerate(_split(stream), start=1):
+        length = file.bytes if file.compression == "none" else sys.maxsize
+        for number, line in enumerate(_split(stream, length), start=1):
             yield number, line.removeprefix(_BOM) if number == 1 else line
         fault = stream.raw.fault if isinstance(stream.raw, Unpacked) else None
     if fault is not None:
         broken(Truncated(number, f"the {file.compression} stream breaks off: {fault}"))
 
 
-def _split(stream: io.BufferedReader) -> Iterator[bytes]:
+def _split(stream: io.BufferedReader, left: int) -> Iterator[bytes]:
     """Lines a block at a time: asking for each of a log's short lines costs more than the line."""
     rest, kept = b"", LONGEST_LINE + 1
-    while block := stream.read(_BLOCK):
+    while block := stream.read(min(_BLOCK, left)):
+        left -= len(block)
         first, *others = block.split(b"\n")
         if len(rest) <= LONGEST_LINE:  # of a longer line the first bytes are enough
             rest += first

@@ -15,16 +15,30 @@ from ingest.moment import Moment
 
 
 @dataclass(frozen=True, slots=True)
+class Follows:
+    """What a piece of a growing file comes after: the ledger's row, and that many whole lines.
+
+    `bytes` is how long the file is with the piece. No `file_no`: it is the first piece.
+    """
+
+    file_no: int | None
+    bytes: int
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class Incoming:
     """A dump that is to be loaded: its file, its format, and what reading it once told.
 
-    `grown_from` is the ledger's number of the same file when it was shorter.
+    `grown_from` is the ledger's number of the same file when it was shorter. Of a piece, `file` is
+    a copy of the piece alone; the fingerprint's sha256 is of all up to its end.
     """
 
     file: dumps.DumpFile
     format: Format
     fingerprint: dumps.Fingerprint
     grown_from: int | None
+    follows: Follows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +97,7 @@ def enter(
         _enter_source(connection, one, reading)
         told = [us for us in (clocks.get(one.file_no), moment.as_of_us) if us is not None]
         clock_us = max(told, default=None)
-        file = one.incoming.file
+        file, follows = one.incoming.file, one.incoming.follows
         connection.execute(
             "insert into files values (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)",
             [
@@ -92,7 +106,7 @@ def enter(
                 one.incoming.format.name,
                 reading.cluster,
                 one.source_no,
-                file.bytes,
+                file.bytes if follows is None else follows.bytes,
                 one.incoming.fingerprint.sha256,
                 clock_us,
                 moment.now,
@@ -112,6 +126,68 @@ def count(connection: duckdb.DuckDBPyConnection) -> None:
             f"(select file_no, count(*) as lines from {table} group by file_no) as told "
             "where files.file_no = told.file_no"
         )
+
+
+def forget_shorter(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:
+    """Forget what texts told when they were shorter, and their rows: the whole tells it anew.
+
+    Read to a half, a log may tell of a save that never ends. `forgotten_jobs` are the jobs that
+    were told of. A native dump is not among these: each of its lines stands for itself.
+    """
+    shorter = [
+        one.incoming.grown_from
+        for one in numbered
+        if one.incoming.grown_from is not None and one.incoming.format.collector is not None
+    ]
+    connection.execute("create or replace temp table forgotten_jobs (job_key varchar)")
+    for table in ("plain_events", "told_events") if shorter else ():
+        connection.execute(
+            "insert into forgotten_jobs select distinct job_key from job_keys where job_no in "
+            f"(select job_no from {table} where list_contains(?, file_no))",
+            [shorter],
+        )
+        connection.execute(f"delete from {table} where list_contains(?, file_no)", [shorter])
+    connection.execute("delete from files where list_contains(?, file_no)", [shorter])
+
+
+def join_pieces(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:
+    """Let the pieces of growing files be part of the rows that those files have already.
+
+    Else a log that is followed for a year would have a row for every look at it. Before the facts
+    are computed: they name the dump of a cause. Costs what the pieces hold.
+    """
+    pieces = [
+        (one.file_no, one.incoming.follows.file_no, one.incoming.follows.lines)
+        for one in numbered
+        if one.incoming.follows is not None and one.incoming.follows.file_no is not None
+    ]
+    if not pieces:
+        return
+    connection.execute(
+        "create or replace temp table pieces (file_no integer, of_no integer, lines bigint)"
+    )
+    connection.executemany("insert into pieces values (?, ?, ?)", pieces)
+    connection.execute(
+        # a last line without its end is read again once it has one
+        "delete from rejected_lines using pieces "
+        "where rejected_lines.file_no = of_no and line_number > lines"
+    )
+    first = pieces[0][0]
+    for table in ("plain_events", "told_events", "rejected_lines"):
+        connection.execute(
+            f"update {table} set file_no = of_no from pieces "
+            f"where {table}.file_no >= {first} and {table}.file_no = pieces.file_no"
+        )
+    connection.execute(
+        "update files set bytes = fresh.bytes, sha256 = fresh.sha256, "
+        "clock_us = greatest(files.clock_us, fresh.clock_us), "
+        "events = files.events + fresh.events, ingested_at = fresh.ingested_at, "
+        "rejected = (select count(*) from rejected_lines where rejected_lines.file_no = of_no) "
+        "from pieces inner join files as fresh on pieces.file_no = fresh.file_no "
+        "where files.file_no = of_no"
+    )
+    connection.execute("delete from files where file_no in (select file_no from pieces)")
+    connection.execute("drop table pieces")
 
 
 def move_clocks(

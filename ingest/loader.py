@@ -11,7 +11,19 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import dumps, explain, facts, judged, ledger, native, rejects, retention, store, text
+from ingest import (
+    dumps,
+    explain,
+    facts,
+    judged,
+    ledger,
+    links,
+    native,
+    rejects,
+    retention,
+    store,
+    text,
+)
 from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
 from ingest.ledger import Incoming, Numbered
@@ -67,6 +79,7 @@ def load_batch(
         jobs = store.batch_jobs(connection)
         if not is_dry:
             judged.judge(connection, settings.failure_rules, loaded[0].file_no)
+            _join_pieces(connection, numbered)
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
     except BaseException:
         connection.execute("rollback")
@@ -123,14 +136,27 @@ def _load(
     store.gather(connection, [one.select for one in parsed])
     readable = [one for one in numbered if one.file_no not in unreadable]
     ledger.enter(connection, readable, reading, moment)
+    ledger.forget_shorter(connection, readable)
     store.deduplicate(connection)
     retention.turn_away(connection)
     store.keep(connection)
+    connection.execute("insert into batch_jobs from forgotten_jobs except from batch_jobs")
     ledger.count(connection)
+    rejects.shift(
+        connection,
+        {one.file_no: one.incoming.follows.lines for one in readable if one.incoming.follows},
+    )
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in readable})
     loaded = [_loaded(connection, one, unreadable.get(one.file_no)) for one in numbered]
     connection.execute("drop view batch")
     return loaded
+
+
+def _join_pieces(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:
+    if any(one.incoming.follows for one in numbered):
+        # the facts look for links of a batch under the numbers that its dumps have now
+        links.note(connection, numbered[0].file_no)
+        ledger.join_pieces(connection, numbered)
 
 
 def _groups(numbered: Sequence[Numbered]) -> Iterator[list[Numbered]]:

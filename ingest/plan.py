@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
-from ingest import dumps, unpacking
+from ingest import dumps, rotation, unpacking
 from ingest.errors import UnreadableDump
 from ingest.formats import Format, recognise
 from ingest.ledger import Incoming
@@ -43,14 +43,15 @@ def look_at(
         if format is None:
             advance(file.bytes)
             return Skipped(file.name, _unrecognised(file, head))
-        shorter = _shorter(connection, file)
+        names = rotation.names(file.name)
+        shorter = _shorter(connection, names, file)
         fingerprint = dumps.fingerprint(file, [size for _, size, _ in shorter], advance)
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")
     known = connection.execute(
-        "select file_no, file, format from files "
-        "where sha256 = ? and bytes = ? and (file = ? or not ?) order by file_no limit 1",
-        [fingerprint.sha256, file.bytes, file.name, format.is_named_by_path],
+        "select file_no, file, format from files where sha256 = ? and bytes = ? "
+        "and (list_contains(?, file) or not ?) order by file_no limit 1",
+        [fingerprint.sha256, file.bytes, names, format.is_named_by_path],
     ).fetchone()
     if known is not None:
         file_no, name, loaded_as = known
@@ -58,7 +59,33 @@ def look_at(
     grown = [
         file_no for file_no, size, sha256 in shorter if fingerprint.prefixes.get(size) == sha256
     ]
+    if not grown and file.compression != "none":
+        return _unpacked(connection, Incoming(file, format, fingerprint, None), names[1:])
     return Incoming(file, format, fingerprint, grown[-1] if grown else None)
+
+
+def _unpacked(
+    connection: duckdb.DuckDBPyConnection, one: Incoming, names: Sequence[str]
+) -> Incoming | Skipped:
+    """A compressed dump, or why not: a log that was rotated is loaded under its earlier name."""
+    rows = connection.execute(
+        "select file_no, file, bytes, sha256 from files "
+        "where list_contains(?, file) and format = ? order by bytes",
+        [names, one.format.name],
+    ).fetchall()
+    if not rows:
+        return one
+    try:
+        found, end = rotation.unpacked(one.file, {size for _, _, size, _ in rows})
+    except (OSError, UnreadableDump) as error:
+        return Skipped(one.file.name, f"cannot be read: {error}")
+    for file_no, name, size, sha256 in reversed(rows):
+        if found.get(size) == sha256:
+            if size == end:
+                why = f"is loaded already, as {one.format.name} from {name}"
+                return Skipped(one.file.name, why, file_no)
+            return replace(one, grown_from=file_no)
+    return one
 
 
 def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:
@@ -85,10 +112,11 @@ def batches(incoming: Iterator[Incoming]) -> Iterator[list[Incoming]]:
 
 
 def _shorter(
-    connection: duckdb.DuckDBPyConnection, file: dumps.DumpFile
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str], file: dumps.DumpFile
 ) -> Sequence[tuple[int, int, str]]:
-    """Earlier, shorter dumps of the same name: this one may be one of them, grown."""
+    """Earlier, shorter dumps of the same names: this one may be one of them, grown."""
     return connection.execute(
-        "select file_no, bytes, sha256 from files where file = ? and bytes < ? order by bytes",
-        [file.name, file.bytes],
+        "select file_no, bytes, sha256 from files "
+        "where list_contains(?, file) and bytes < ? order by bytes",
+        [names, file.bytes],
     ).fetchall()

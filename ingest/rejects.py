@@ -48,6 +48,14 @@ def add_breaks(
     )
 
 
+def shift(connection: duckdb.DuckDBPyConnection, lines: dict[int, int]) -> None:
+    """Number the lines of pieces as those of their files: so many lines come before."""
+    for file_no, before in lines.items():
+        connection.execute(
+            "update rejects set line_number = line_number + ? where file_no = ?", [before, file_no]
+        )
+
+
 def keep(connection: duckdb.DuckDBPyConnection, grown: dict[int, int | None]) -> None:
     """Move the batch's rejects to the warehouse; those of a file that grew take their old place."""
     for earlier in grown.values():

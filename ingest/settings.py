@@ -24,7 +24,7 @@ from queries.regressions import Settings as DetectionSettings
 
 _KNOWN = {
     "timezone", "stale_after_hours", "targets", "exclude", "identity", "failure_rule",
-    "training_log", "price", "regressions", "unpacked_ratio", "storage",
+    "training_log", "price", "regressions", "unpacked_ratio", "storage", "publish_every",
     "alerts",  # read by `python -m deploy`
     "auth",  # read by the dashboard
 }  # fmt: skip
@@ -53,6 +53,7 @@ class Settings:
     detection: DetectionSettings = field(default_factory=DetectionSettings)
     unpacked_ratio: float = UNPACKED_RATIO
     storage: Storage = field(default_factory=Storage)
+    publish_every: timedelta = timedelta(seconds=15)  # at the most, while watching
 
 
 def as_text(settings: Settings) -> str:
@@ -112,6 +113,7 @@ def read_settings(path: Path) -> Settings:
         training_logs=_training_logs(path, table.get("training_log", [])),
         failure_rules=_failure_rules(path, table.get("failure_rule", [])),
         storage=_storage(path, _table(path, table, "storage")),
+        publish_every=_seconds(path, table.get("publish_every", 15)),
     )
 
 
@@ -147,6 +149,12 @@ def _ratio(path: Path, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < 10**9:
         raise UnusableArguments(f"{path}: unpacked_ratio must be a number such as 200.")
     return float(value)
+
+
+def _seconds(path: Path, value: object) -> timedelta:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400:
+        raise UnusableArguments(f"{path}: publish_every must be a number of seconds above 0.")
+    return timedelta(seconds=value)
 
 
 def _targets(path: Path, table: dict[str, Any]) -> dict[str, float]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.warehouses import alive, kept, life
+from tests.ingest.test_training_log_collector import MEGATRON
+from tests.ingest.warehouses import alive, differences, kept, life
 from tests.queries.engine import ingest, rows, write_dump
 
 
@@ -65,6 +66,50 @@ def test_a_log_that_grew_is_known_whole(tmp_path: Path) -> None:
         warehouse, "select events, rejected from ingested_files order by bytes"
     )
     assert [(2,), (4,), (6,)] == rows(warehouse, "select line_number from rejected_lines")
+
+
+def test_a_text_that_grew_tells_what_it_would_have_told_whole(tmp_path: Path) -> None:
+    log = tmp_path / "train" / "megatron.log"
+    log.parent.mkdir()
+    # up to a save whose end is not there yet
+    log.write_text(MEGATRON[: MEGATRON.index("  successfully saved")], encoding="utf-8")
+    ingest(tmp_path / "grown", log)
+    log.write_text(MEGATRON, encoding="utf-8")
+    for warehouse in ("grown", "whole"):
+        ingest(tmp_path / warehouse, log)
+
+    assert {} == differences(tmp_path / "whole", tmp_path / "grown")
+    assert rows(tmp_path / "whole", "select file, events from ingested_files") == rows(
+        tmp_path / "grown", "select file, events from ingested_files"
+    )
+
+
+@pytest.mark.parametrize("moved", ["x.log.1", "x.log.gz", "x.log.1.gz", "x.log-20260301.gz"])
+def test_a_log_that_was_rotated_or_compressed_is_known(tmp_path: Path, moved: str) -> None:
+    log, warehouse = tmp_path / "x.log", tmp_path / "warehouse"
+    content = json.dumps(alive("a")).encode() + b"\nbroken\n"
+    log.write_bytes(content)
+    ingest(warehouse, log)
+    log.unlink()
+    (tmp_path / moved).write_bytes(gzip.compress(content) if moved.endswith("gz") else content)
+    ingest(warehouse, tmp_path / moved)
+
+    assert [(str(log), 1, 1)] == rows(
+        warehouse, "select file, events, rejected from ingested_files"
+    )
+
+
+def test_lines_that_came_just_before_a_log_was_compressed_are_loaded(tmp_path: Path) -> None:
+    log, warehouse = tmp_path / "x.log", tmp_path / "warehouse"
+    content = json.dumps(alive("a")).encode() + b"\nbroken\n"
+    log.write_bytes(content)
+    ingest(warehouse, log)
+    more = json.dumps(alive("b")).encode() + b"\n"
+    (tmp_path / "x.log.1.gz").write_bytes(gzip.compress(content + more))
+    ingest(warehouse, tmp_path / "x.log.1.gz")
+
+    assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
+    assert [(2, "not_json")] == rows(warehouse, "select line_number, reason from rejected_lines")
 
 
 def test_the_same_name_in_another_folder_is_another_dump(tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""One stretch of the watcher's work on an open warehouse: batches, and a publish for each stretch.
+
+What one file holds never stops the others; what the disk says stops the round, and is tried anew.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from ingest import loader, plan, publish
+from ingest.arrivals import Sight
+from ingest.errors import UnreadableDump
+from ingest.follow import Decision, Follower, Handled
+from ingest.ledger import Incoming
+from ingest.loader import Loaded
+from ingest.news import News
+from ingest.warehouse import Warehouse, scratch
+
+if TYPE_CHECKING:
+    from ingest.watch import Watch
+
+# parsing a file that must be read anew as a whole takes at most this part of the time
+_SHARE = 0.1
+# what a parser can meet in the bytes of one file; a disk's own trouble is not among it
+_OF_ONE_FILE = (
+    UnreadableDump, ArithmeticError, LookupError, ValueError, RecursionError,
+    duckdb.DataError, duckdb.ProgrammingError, duckdb.IntegrityError, duckdb.NotSupportedError,
+)  # fmt: skip
+_LOG = logging.getLogger("ingest")
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What was loaded since the last publish."""
+
+    events: int = 0
+    rejected: int = 0
+    files: set[str] = field(default_factory=set)
+    jobs: set[int] = field(default_factory=set)
+
+
+class Round:
+    """`load` what is due; publishes at most every `publish_every` and at its end."""
+
+    def __init__(self, opened: Warehouse, watch: Watch, news: News, stop: threading.Event) -> None:
+        self._warehouse = opened
+        self._watch = watch
+        self._news = news
+        self._stop = stop
+        self._moment = watch.moment()
+        self._tally = _Tally()
+        copies = scratch(opened.folder) / "in"
+        self._follower = Follower(
+            opened.connection, opened.folder, copies, watch.forced, watch.reading.cluster
+        )
+        shutil.rmtree(copies, ignore_errors=True)  # of one that was killed
+        copies.mkdir(parents=True)
+
+    def load(self, due: Sequence[Sight], *, is_end: bool = False) -> None:
+        """Load these files, piece by piece where they grow, until they are done or it must end."""
+        published = time.monotonic()
+        every = self._watch.settings.publish_every.total_seconds()
+        while due:
+            more: list[Sight] = []
+            for batch in self._batches(due, more, is_end):
+                more += self._load(batch)
+                if self._stop.is_set() and not is_end:
+                    break
+                if time.monotonic() - published >= every:
+                    self._publish()
+                    published = time.monotonic()
+            due = [] if self._stop.is_set() or is_end else more
+        self._publish()
+        shutil.rmtree(self._follower.copies, ignore_errors=True)
+
+    def _batches(
+        self, due: Sequence[Sight], more: list[Sight], is_end: bool
+    ) -> Iterator[list[Decision]]:
+        decided: dict[int, Decision] = {}
+
+        def incoming() -> Iterator[Incoming]:
+            for decision in self._decisions(due, more, is_end):
+                assert decision.incoming is not None
+                decided[id(decision.incoming)] = decision
+                yield decision.incoming
+
+        for batch in plan.batches(incoming()):
+            yield [decided.pop(id(one)) for one in batch]
+
+    def _decisions(
+        self, due: Sequence[Sight], more: list[Sight], is_end: bool
+    ) -> Iterator[Decision]:
+        """What is to be loaded. Of two files with one content or one row, the second comes later:
+        by then the ledger knows the first.
+        """
+        contents: set[tuple[str, str]] = set()
+        rows: set[int] = set()
+        for sight in due:
+            if self._stop.is_set() and not is_end:
+                return
+            before = self._news.handled.get(sight.key)
+            is_resting = is_end or self._news.is_resting(sight)
+            decision = self._follower.decide(sight, before, is_resting=is_resting)
+            one = decision.incoming
+            if one is None:
+                self._keep(decision)
+                continue
+            follows = one.follows
+            row = follows.file_no if follows is not None else None
+            by_path = one.file.name if one.format.is_named_by_path else ""
+            content = (one.fingerprint.sha256, by_path)
+            if row in rows or content in contents:
+                more.append(sight)
+                continue
+            contents.add(content)
+            if row is not None:
+                rows.add(row)
+            yield decision
+
+    def _load(self, batch: Sequence[Decision]) -> list[Sight]:
+        """Load a batch. Returns the files of which another piece can be loaded at once."""
+        parsed = [time.monotonic()]
+        try:
+            loaded = self._load_together(batch, lambda _: parsed.append(time.monotonic()))
+        except _OF_ONE_FILE as error:
+            if len(batch) == 1:
+                self._fail(batch[0], f"{batch[0].then.name}: {error}")
+                return []
+            return [sight for one in batch for sight in self._load([one])]
+        seconds = parsed[-1] - parsed[0]
+        total = sum(one.incoming.file.bytes for one in batch if one.incoming) or 1
+        for decision, done in zip(batch, loaded, strict=True):
+            self._note(decision, done, seconds / total)
+        return [
+            one.then.sight
+            for one, done in zip(batch, loaded, strict=True)
+            if one.then.has_more and done.unreadable is None
+        ]
+
+    def _load_together(
+        self, batch: Sequence[Decision], advance: Callable[[int], None]
+    ) -> list[Loaded]:
+        watch = self._watch
+        loaded, jobs = loader.load_batch(
+            self._warehouse,
+            [one.incoming for one in batch if one.incoming is not None],
+            watch.reading,
+            watch.settings,
+            self._moment,
+            advance,
+        )
+        self._tally.jobs |= jobs
+        return loaded
+
+    def _note(self, decision: Decision, loaded: Loaded, seconds_a_byte: float) -> None:
+        assert decision.incoming is not None
+        then, file = decision.then, decision.incoming.file
+        if loaded.unreadable is not None:
+            self._fail(decision, loaded.unreadable)
+            return
+        self._tally.events += loaded.events
+        self._tally.rejected += sum(loaded.rejected.values())
+        self._tally.files.add(loaded.name)
+        if then.place is not None:
+            file.path.unlink(missing_ok=True)
+            if then.place.file_no is None:
+                then = replace(then, place=replace(then.place, file_no=loaded.file_no))
+        else:
+            self._news.put_off(then.sight.key, file.bytes * seconds_a_byte / _SHARE)
+        self._news.keep(then)
+
+    def _fail(self, decision: Decision, why: str) -> None:
+        """Nothing of it is loaded: once it changes it is looked at as if for the first time."""
+        _LOG.warning("cannot read %s", why)
+        then = decision.then
+        self._news.keep(Handled(then.sight, then.name))
+
+    def _keep(self, decision: Decision) -> None:
+        if decision.why is not None:
+            _LOG.warning("left aside %s: it %s", decision.then.name, decision.why)
+        self._news.keep(decision.then)
+
+    def _publish(self) -> None:
+        began = time.monotonic()
+        if publish.is_published(self._warehouse):
+            self._news.settle()
+            return
+        publish.publish(self._warehouse, self._watch.settings, self._watch.moment().now)
+        self._news.settle()
+        tally, self._tally = self._tally, _Tally()
+        _LOG.info(
+            "published %s events of %s jobs from %s files, %s lines set aside, in %.1f s; "
+            "%s files wait",
+            f"{tally.events:,}",
+            f"{len(tally.jobs):,}",
+            f"{len(tally.files):,}",
+            f"{tally.rejected:,}",
+            time.monotonic() - began,
+            f"{self._news.backlog():,}",
+        )

@@ -1,0 +1,158 @@
+"""`ett-ingest --watch`: loads what is there, then what comes, until it is told to end.
+
+The warehouse is held only while something is loaded and published: other commands run in between.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from ingest import arrivals, facts, warehouse
+from ingest.collectors.base import Reading
+from ingest.errors import IngestError, WarehouseBusy, WarehouseUnusable
+from ingest.formats import Format
+from ingest.moment import Moment
+from ingest.news import News
+from ingest.notices import Notices
+from ingest.round import Round
+from ingest.settings import Settings
+from queries import watching
+
+_RESTS = 2  # times `publish_every` without a change: then a last line without its end counts
+_LOG = logging.getLogger("ingest")
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What the user asked to watch, and how. `moment` asks the clock."""
+
+    arguments: tuple[str, ...]
+    folder: Path
+    settings: Settings
+    reading: Reading
+    forced: Format | None
+    moment: Callable[[], Moment]
+
+
+def run(watch: Watch) -> None:
+    """Follow the files until SIGTERM or SIGINT; the batch under way is finished first.
+
+    Raises WarehouseUnusable where the first look finds no warehouse that can be written. Later the
+    same is told and tried again: a disk may have room tomorrow.
+    """
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # else a line for every change
+    with _told_to_end() as stop:
+        _Watcher(watch, stop).run()
+
+
+@contextmanager
+def _told_to_end() -> Iterator[threading.Event]:
+    stop = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stop.set())
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Watcher:
+    """Looks, loads, publishes; `run` returns when it is told to end."""
+
+    def __init__(self, watch: Watch, stop: threading.Event) -> None:
+        self._watch = watch
+        self._stop = stop
+        self._every = watch.settings.publish_every.total_seconds()
+        self._news = News(_RESTS * self._every)
+        self._succeeded_at: float | None = None
+        self._told: set[str] = set()
+        self._written = 0.0
+
+    def run(self) -> None:
+        for argument in self._watch.arguments:
+            if arrivals.is_missing(argument):
+                _LOG.info("%s is not there yet: waiting for it", argument)
+        notices = Notices(self._watch.arguments, self._stop)
+        is_due, not_before = True, 0.0
+        try:
+            while not self._stop.is_set():
+                if is_due and time.monotonic() >= not_before:
+                    is_due = self._look()
+                    not_before = time.monotonic() + self._every
+                self._tell()
+                is_due |= notices.wait()
+        finally:
+            notices.close()
+        self._end()
+
+    def _look(self) -> bool:
+        """Load and publish what is new. Returns whether to look again though nothing changes."""
+        self._see()
+        due = self._news.due()
+        # the first time the warehouse is opened in any case: whether it can be is known at once
+        is_done = self._load(due) if due or self._succeeded_at is None else True
+        if is_done and not self._stop.is_set():
+            self._succeeded_at = time.time()
+            self._told.clear()
+        return not is_done or self._news.is_waiting()
+
+    def _see(self) -> None:
+        known = [one.sight for one in self._news.handled.values()]
+        self._news.see(arrivals.look(self._watch.arguments, known))
+
+    def _end(self) -> None:
+        """Take what growing logs hold by now, half lines too: those are read again at the next."""
+        self._see()
+        due = self._news.followed()
+        if due:
+            self._load(due, is_end=True)
+        watching.forget(self._watch.folder)
+        _LOG.info("ended")
+
+    def _load(self, due: list[arrivals.Sight], *, is_end: bool = False) -> bool:
+        watch = self._watch
+        try:
+            with warehouse.opened(watch.folder, lambda _: None, 0) as opened:
+                facts.prepare(opened, watch.settings)
+                facts.follow(opened, watch.settings)
+                round_ = Round(opened, watch, self._news, self._stop)
+                round_.load(due, is_end=is_end)
+        except WarehouseBusy as error:
+            self._say_once(f"waiting: {error}")
+            return False
+        except (IngestError, duckdb.Error, OSError) as error:
+            if self._succeeded_at is None and isinstance(error, WarehouseUnusable):
+                raise
+            self._say_once(f"{watch.folder}: {error}. It is tried again; nothing is lost.")
+            return False
+        return True
+
+    def _say_once(self, problem: str) -> None:
+        if problem not in self._told:
+            _LOG.warning("%s", problem)
+        self._told.add(problem)
+
+    def _tell(self) -> None:
+        """Say on disk how it goes, as often as may be published."""
+        if time.monotonic() - self._written < self._every:
+            return
+        self._written = time.monotonic()
+        said = watching.Watching(
+            time.time(), self._succeeded_at, self._news.lag_seconds(), self._news.backlog()
+        )
+        try:
+            watching.write(self._watch.folder, said)
+        except OSError as error:
+            _LOG.warning("%s cannot be written: %s", watching.place(self._watch.folder), error)

@@ -1,0 +1,284 @@
+"""Files that grow, rotate and come late are loaded as one plain ingest of it all loads them."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ingest import cli
+from queries import published, watching
+from tests.ingest.test_training_log_collector import MEGATRON
+from tests.ingest.warehouses import alive, differences, fleet, kept, life, run
+from tests.ingest.watchers import Watcher, seen, start, until, until_job
+from tests.queries.engine import rows
+
+
+@pytest.fixture
+def watchers() -> Iterator[list[Watcher]]:
+    """Watchers that a test started end with it."""
+    started: list[Watcher] = []
+    yield started
+    for watcher in started:
+        watcher.process.kill()
+        watcher.process.wait()
+
+
+def lines(events: Iterable[object]) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def numbers(warehouse: Path) -> tuple[object, ...]:
+    """What of the ledger must not depend on how the files came."""
+    return (
+        rows(warehouse, "select sum(events), sum(rejected) from ingested_files"),
+        rows(warehouse, "select reason, line from rejected_lines order by all"),
+    )
+
+
+def test_whatever_happens_to_the_files_the_numbers_are_those_of_one_plain_ingest(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    texts = [json.dumps(event) + "\n" for event in fleet(51, size=4)]
+    part = [texts[number::6] for number in range(6)]
+    logs, watched, plain = tmp_path / "logs", tmp_path / "watched", tmp_path / "plain"
+    logs.mkdir()
+    log = logs / "x.log"
+    log.write_text("".join(part[0]) + "broken\n" + lines([alive("first")]), encoding="utf-8")
+    (logs / "garbage").write_bytes(b"\x00\xff no dump\n" * 9)
+    watcher = start(watched, logs, tmp_path / "late", tmp_path / "some" / "*.jsonl")
+    watchers.append(watcher)
+    until_job(watcher, "first")
+    # it grows, and ends in the middle of a line
+    append(log, "".join(part[1]) + lines([alive("grown")]) + '{"ts": 177232')
+    until_job(watcher, "grown")
+    append(log, '3200, "event": "alive", "job_id": "halved"}\nbroken too\n')
+    until_job(watcher, "halved")
+    # it is rotated; its writer still has a line, and then goes on in a new file
+    append(log, lines([alive("before")]))
+    log.rename(logs / "x.log.1")
+    append(logs / "x.log.1", lines([alive("moved")]))
+    log.write_text("".join(part[2]) + lines([alive("anew")]), encoding="utf-8")
+    until_job(watcher, "moved")
+    until_job(watcher, "anew")
+    # it is compressed
+    content = (logs / "x.log.1").read_bytes()
+    (logs / "x.log.1.gz").write_bytes(gzip.compress(content))
+    (logs / "x.log.1").unlink()
+    # a folder and a pattern come to be, with many files
+    (tmp_path / "some").mkdir()
+    (tmp_path / "late" / "deep").mkdir(parents=True)
+    for number, text in enumerate(part[3]):
+        (tmp_path / "late" / "deep" / f"{number}.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "some" / "y.jsonl").write_text("".join(part[4]) + lines([alive("pattern")]))
+    (tmp_path / "late" / "z.jsonl").write_text("".join(part[5]) + lines([alive("last")]))
+    until_job(watcher, "pattern")
+    until_job(watcher, "last")
+    until(watcher, lambda: told(watcher).backlog_files == 0, "all files")
+    status = watcher.end()
+    run(plain, logs, tmp_path / "late", tmp_path / "some")
+
+    assert 0 == status, watcher.said()
+    assert {} == differences(plain, watched)
+    assert numbers(plain) == numbers(watched)
+    # one row a file, however often it was looked at; the compressed one is known
+    assert [(str(log), 2)] == kept(
+        watched, "select file, count(*) from files where file like '%x.log%' group by file"
+    )
+    assert f"left aside {logs / 'garbage'}: it has no format that is known" in watcher.said()
+
+
+def told(watcher: Watcher) -> watching.Watching:
+    """What it says of itself on disk."""
+    until(watcher, lambda: watching.read(watcher.warehouse), "a word on itself")
+    said = watching.read(watcher.warehouse)
+    assert said is not None
+    return said
+
+
+def test_nothing_is_published_where_nothing_changes(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines(life("a")), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    until(watcher, lambda: told(watcher).succeeded_at, "a first success")
+    before, said = published(watcher.warehouse), watcher.said()
+    os.utime(log)
+    for _ in range(3):
+        written = told(watcher).written_at
+        until(watcher, lambda written=written: told(watcher).written_at > written, "a next word")
+
+    assert before == published(watcher.warehouse)
+    assert said == watcher.said()
+    assert 1 == said.count("published")
+
+
+def test_a_half_line_that_rests_is_told_and_told_anew_once_it_is_whole(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    whole = lines([alive("half")])
+    log.write_text(lines([alive("a")]) + whole[:9], encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log)
+    watchers.append(watcher)
+    until(watcher, lambda: seen(watcher, "select 1 from rejected_lines"), "half a line")
+    append(log, whole[9:])
+    until_job(watcher, "half")
+
+    assert [] == seen(watcher, "from rejected_lines")
+    assert [(2, 0)] == seen(watcher, "select events, rejected from ingested_files")
+
+
+def test_told_to_end_it_takes_what_growing_files_hold(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log, every=3600)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    append(log, lines([alive("b")]).rstrip("\n"))
+    status = watcher.end()
+
+    assert 0 == status, watcher.said()
+    assert [("a",), ("b",)] == rows(watcher.warehouse, "select job_id from jobs order by 1")
+    assert not watching.place(watcher.warehouse).exists()
+    # others may write now
+    assert 0 == run(watcher.warehouse, log, "--wait", 0).status
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_started_again_it_loses_and_doubles_nothing(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    chance = random.Random(7)
+    texts = [json.dumps(event) + "\n" for event in fleet(53, size=4)]
+    log, watched, plain = tmp_path / "x.log", tmp_path / "watched", tmp_path / "plain"
+    log.touch()
+    for number in range(4):
+        watcher = start(watched, log, every=0.05)
+        watchers.append(watcher)
+        for text in texts[number::5]:
+            append(log, text[: len(text) // 2])
+            time.sleep(0.001)
+            append(log, text[len(text) // 2 :])
+        time.sleep(chance.uniform(0, 2))
+        watcher.end(signal.SIGKILL)
+    watcher = start(watched, log)
+    watchers.append(watcher)
+    append(log, "".join(texts[4::5]) + lines([alive("last")]))
+    until_job(watcher, "last")
+    status = watcher.end()
+    run(plain, log)
+
+    assert 0 == status, watcher.said()
+    assert {} == differences(plain, watched)
+    assert numbers(plain) == numbers(watched)
+    assert [(str(log), log.stat().st_size)] == rows(
+        watched, "select file, bytes from ingested_files"
+    )
+
+
+def test_others_write_between_its_batches_and_it_waits_for_them(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, other = tmp_path / "x.jsonl", tmp_path / "other.jsonl"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    other.write_text(lines([alive("other")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    done = run(watcher.warehouse, other)
+    with (watcher.warehouse / "ingest.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        append(log, lines([alive("b")]))
+        until(watcher, lambda: "waiting: " in watcher.said(), "a word on waiting")
+    until_job(watcher, "b")
+
+    assert 0 == done.status, done.err
+    assert [("a",), ("b",), ("other",)] == seen(watcher, "select job_id from jobs order by 1")
+
+
+def test_a_text_that_is_written_while_it_is_read_ends_as_one_that_was_read_whole(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, watched, plain = tmp_path / "megatron.log", tmp_path / "watched", tmp_path / "plain"
+    # up to a save that has begun, and in the middle of a line
+    cut = MEGATRON.index("in torch_dist")
+    log.write_text(MEGATRON[:cut], encoding="utf-8")
+    watcher = start(watched, log)
+    watchers.append(watcher)
+    until_job(watcher, "megatron")
+    append(log, MEGATRON[cut:])
+    until(
+        watcher, lambda: seen(watcher, "select 1 from attempts where outcome = 'completed'"), "end"
+    )
+    watcher.end()
+    run(plain, log)
+
+    assert {} == differences(plain, watched)
+    assert numbers(plain) == numbers(watched)
+
+
+@pytest.mark.parametrize("limited_to", ["instances", "watches"])
+def test_without_notices_of_the_system_it_looks_at_times(
+    tmp_path: Path, watchers: list[Watcher], limited_to: str
+) -> None:
+    limited = ["unshare", "-r", "sh", "-c"]
+    limit = f"echo 0 > /proc/sys/user/max_inotify_{limited_to}"
+    if not shutil.which("unshare") or subprocess.run([*limited, limit]).returncode:
+        pytest.skip("this system does not let a test limit inotify")
+    (tmp_path / "logs").mkdir()
+    wrapped = [*limited, f'{limit}; exec "$@"', "sh"]
+    watcher = start(tmp_path / "warehouse", tmp_path / "logs", wrapped=wrapped)
+    watchers.append(watcher)
+    until(watcher, lambda: "Raise fs.inotify.max_user_watches" in watcher.said(), "a word on it")
+    (tmp_path / "logs" / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
+
+    until_job(watcher, "a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--watch", "--dry-run", "x"], "--dry-run ends, --watch does not"),
+        (["--watch", "--as-of", "2026-03-01T00:00:00Z", "x"], "--as-of is a moment"),
+        (["--watch", "--max-rejected", "1", "x"], "--max-rejected is about the end"),
+        (["--watch", "-"], "standard input cannot be watched"),
+        (["--watch", ""], "a path is empty"),
+    ],
+)
+def test_what_makes_no_sense_with_watching_is_refused(
+    arguments: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = cli.main(["--warehouse", str(tmp_path / "warehouse"), *arguments])
+
+    assert 2 == status
+    assert why in capsys.readouterr().err
+
+
+def test_a_warehouse_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
+    refused = run(tmp_path / "file", "--watch", tmp_path / "x.jsonl")
+
+    assert 2 == refused.status
+    assert "Give --warehouse another folder." in refused.err
