@@ -218,6 +218,14 @@ def _of_data(limits: Thresholds) -> tuple[Alert, ...]:
 def _of_the_exporter() -> tuple[Alert, ...]:
     return (
         Alert(
+            # no watcher, no series: who ingests by hand is not told
+            "EttWatchStalled",
+            "time() - max(ett_watch_last_success_timestamp_seconds) > 900", "10m",
+            "ticket", "The watcher loads nothing",
+            "ett-ingest --watch last had everything loaded {{ $value | humanizeDuration }} ago.",
+            "/data",
+        ),
+        Alert(
             "EttExporterReadFailing", "max by (view) (ett_exporter_read_success) == 0", "10m",
             "ticket", "The exporter cannot read {{ $labels.view }}",
             "Families of this view are missing from /metrics.", "/data",

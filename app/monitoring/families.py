@@ -237,15 +237,42 @@ FAMILIES = (
 )
 
 
+# Not of a publish: they change while nothing is published. Without a watcher there are none.
+OF_THE_WATCHER = (
+    Family(
+        "ett_watch_last_success_timestamp_seconds",
+        (),
+        "watching",
+        {"succeeded_at": ""},
+        note="When the watcher last had loaded and published all it had seen, in Unix seconds.",
+    ),
+    Family(
+        "ett_watch_lag_seconds",
+        (),
+        "watching",
+        {"lag_seconds": ""},
+        note="How long the oldest news that is not published had waited when the watcher said so.",
+    ),
+    Family(
+        "ett_watch_backlog_files",
+        (),
+        "watching",
+        {"backlog_files": ""},
+        note="Watched files with news that is not published.",
+    ),
+)
+
+
 def gauges(tables: Mapping[str, Iterable[Row]]) -> tuple[GaugeMetricFamily, ...]:
     """The families that have a sample, from rows by table. Null and non-finite give no sample."""
-    filled = (_gauge(family, tables.get(family.table, ())) for family in FAMILIES)
+    families = (*FAMILIES, *OF_THE_WATCHER)
+    filled = (_gauge(family, tables.get(family.table, ())) for family in families)
     return tuple(gauge for gauge in filled if gauge.samples)
 
 
 def described() -> tuple[GaugeMetricFamily, ...]:
     """Every family without samples, so that a registry knows the names before anything is read."""
-    return tuple(_gauge(family, ()) for family in FAMILIES)
+    return tuple(_gauge(family, ()) for family in (*FAMILIES, *OF_THE_WATCHER))
 
 
 def _gauge(family: Family, rows: Iterable[Row]) -> GaugeMetricFamily:

@@ -19,7 +19,9 @@ import duckdb
 import queries
 from app import warehouse
 from app.monitoring.reading import Answer, answers
-from app.monitoring.snapshot import Snapshot, snapshot_of
+from app.monitoring.snapshot import Snapshot, snapshot_of, with_watcher
+from queries import watching
+from queries.watching import Watching
 
 # to whoever asks: where the warehouse lies is for the log
 _NOTHING = "No warehouse is published. The exporter's log names the folder; `make ingest` fills it."
@@ -53,6 +55,7 @@ class Follower:
         self._version = version
         self._pace = pace
         self._kept = snapshot_of((), version, "The published warehouse is still being read.")
+        self._shown: tuple[Snapshot, Watching | None, Snapshot] = self._kept, None, self._kept
         self._seen: Edition | None = None
         self._looks = 0
         self._retry_at: float | None = None
@@ -76,14 +79,26 @@ class Follower:
         return self._thread.is_alive()
 
     def snapshot(self) -> Snapshot:
-        """The newest publish, or the one before where reading takes longer than a scrape may."""
+        """The newest publish, or the one before where reading takes longer than a scrape may.
+
+        With what the watcher last said of itself, if there is one.
+        """
         newest = self._newest()
+        said = watching.read(self._folder)
         with self._changed:
             if self._looks == 0 or newest != self._seen:
                 looks = self._looks
                 self._wake.set()
                 self._changed.wait_for(lambda: self._looks != looks, self._pace.patience)
+            return self._beside(said)
+
+    def _beside(self, said: Watching | None) -> Snapshot:
+        if said is None:
             return self._kept
+        # the same object while nothing changed: its bytes are made once
+        if self._shown[:2] != (self._kept, said):
+            self._shown = self._kept, said, with_watcher(self._kept, said)
+        return self._shown[2]
 
     def _newest(self) -> Edition | None:
         try:

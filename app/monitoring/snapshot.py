@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from prometheus_client import CollectorRegistry
@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from app.monitoring.families import described, gauges
 from app.monitoring.reading import Answer, tables
+from queries.watching import Watching
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,12 @@ def snapshot_of(
 ) -> Snapshot:
     """A snapshot of these answers. `is_current` is false where the newest cannot be opened."""
     return Snapshot(tuple(answered), gauges(tables(answered, version, is_current)), problem)
+
+
+def with_watcher(snapshot: Snapshot, watching: Watching) -> Snapshot:
+    """The same publish, and how the watcher is that makes the next."""
+    told = gauges({"watching": [asdict(watching)]})
+    return replace(snapshot, gauges=(*snapshot.gauges, *told))
 
 
 @lru_cache(maxsize=8)  # an Accept header is the client's to choose

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.monitoring.families import FAMILIES
+from app.monitoring.families import FAMILIES, OF_THE_WATCHER
 from app.palette import AREA_ORDER, DARK
 from deploy import rules
 from deploy.__main__ import files
@@ -69,7 +69,9 @@ def test_stale_data_silences_every_alert_on_numbers_and_not_itself() -> None:
     silenced = set(re.findall(r"Ett\w+", re.search(r"alertname=~.*", told)[0]))  # type: ignore[index]
     alerts = {alert.name for alert in rules.alerts(Thresholds())}
 
-    assert {"EttDataStale", "EttExporterDown", "EttExporterReadFailing"} == alerts - silenced
+    assert {
+        "EttDataStale", "EttExporterDown", "EttExporterReadFailing", "EttWatchStalled",
+    } == alerts - silenced  # fmt: skip
 
 
 def test_an_area_has_its_colour_of_the_app_in_grafana() -> None:
@@ -106,7 +108,7 @@ def test_panels_fill_rows_of_24_columns_and_do_not_overlap() -> None:
 
 
 def test_only_families_of_the_exporter_are_asked_for() -> None:
-    names = {family.name for family in FAMILIES}
+    names = {family.name for family in (*FAMILIES, *OF_THE_WATCHER)}
     asked = queries(DASHBOARD.read_text(encoding="utf-8"))
     asked += [expression for expression, _ in rules.recorded().values()]
     asked += [alert.expression for alert in rules.alerts(Thresholds())]

@@ -14,6 +14,8 @@ import pytest
 from app import warehouse as door
 from app.monitoring.follower import Pace
 from app.warehouse import connect
+from queries import watching
+from queries.watching import Watching
 from tests.monitoring.conftest import Exporter
 from tests.monitoring.serving import Attempt, name_current, publish
 
@@ -74,6 +76,38 @@ def test_scrapes_of_one_publish_are_the_same_bytes(warehouse: Path, exporter: Ex
     publish(warehouse, [Attempt()])
 
     assert exporter.get().body == exporter.get().body
+
+
+def test_how_the_watcher_is_shows_in_the_next_scrape_though_nothing_is_published(
+    warehouse: Path, exporter: Exporter
+) -> None:
+    publish(warehouse, [Attempt()])
+    without = exporter.samples()
+    watching.write(warehouse, Watching(1000.0, None, 0.5, 3))
+    first = exporter.samples()
+    watching.write(warehouse, Watching(1015.0, 1014.0, 0.0, 0))
+    then = exporter.samples()
+
+    assert {"ett_watch_lag_seconds": "0.5", "ett_watch_backlog_files": "3.0"} == {
+        series: first[series] for series in first.keys() - without.keys()
+    }
+    assert {
+        "ett_watch_last_success_timestamp_seconds": "1014.0",
+        "ett_watch_lag_seconds": "0.0",
+        "ett_watch_backlog_files": "0.0",
+    } == {series: then[series] for series in then.keys() - without.keys()}
+    assert without.items() <= then.items()
+
+
+@pytest.mark.parametrize("said", ["", "{", "[]", '{"written_at": 1}', '{"lag_seconds": "x"}'])
+def test_a_watcher_that_says_nothing_that_can_be_read_costs_no_other_family(
+    warehouse: Path, exporter: Exporter, said: str
+) -> None:
+    publish(warehouse, [Attempt()])
+    without = exporter.samples()
+    watching.place(warehouse).write_text(said, encoding="utf-8")
+
+    assert without == exporter.samples()
 
 
 def test_while_a_publish_is_read_the_previous_one_is_served_whole(
