@@ -29,6 +29,7 @@ class Handled:
     `name`: under which it is loaded, whatever it is called now. `length`: how far; `mark`: of the
     bytes before. `place`: of a file that is loaded piece by piece. `has_more`: another piece can be
     loaded at once. `waits`: for the file to rest; `is_half`: with nothing but half a line.
+    `is_closed`: it could not be opened.
     """
 
     sight: Sight
@@ -39,6 +40,7 @@ class Handled:
     has_more: bool = False
     waits: bool = False
     is_half: bool = False
+    is_closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,14 @@ class Follower:
     def decide(self, sight: Sight, before: Handled | None, *, is_resting: bool) -> Decision:
         """What to load of a file. `is_resting`: a last line without its end is no half line.
 
-        A file that cannot be read now is told of, and looked at again when it changes.
+        A file that cannot be read now is told of, and looked at again.
         """
         try:
             return self._decide(sight, before, is_resting)
         except (OSError, UnreadableDump) as error:
             said = error.strerror or error if isinstance(error, OSError) else error
-            return Decision(Handled(sight, str(sight.path)), None, f"cannot be read: {said}")
+            then = Handled(sight, str(sight.path), is_closed=True)
+            return Decision(then, None, f"cannot be read: {said}")
 
     def _decide(self, sight: Sight, before: Handled | None, is_resting: bool) -> Decision:
         file = dumps.found_at(sight.path, self.warehouse)

@@ -140,7 +140,9 @@ def forget_shorter(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Num
         if one.incoming.grown_from is not None and one.incoming.format.collector is not None
     ]
     connection.execute("create or replace temp table forgotten_jobs (job_key varchar)")
-    for table in ("plain_events", "told_events") if shorter else ():
+    if not shorter:
+        return
+    for table in ("plain_events", "told_events"):
         connection.execute(
             "insert into forgotten_jobs select distinct job_key from job_keys where job_no in "
             f"(select job_no from {table} where list_contains(?, file_no))",

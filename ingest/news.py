@@ -19,6 +19,7 @@ class News:
         self._changed: dict[Key, float] = {}
         self._since: dict[Key, float] = {}
         self._not_before: dict[Key, float] = {}
+        self._told: set[tuple[str, str]] = set()
 
     def see(self, seen: Mapping[Key, Sight]) -> None:
         """Compare a look with the one before."""
@@ -53,11 +54,18 @@ class News:
 
     def is_waiting(self) -> bool:
         """Whether a file must be looked at again though it does not change."""
-        return any(one.waits or one.has_more for one in self.handled.values()) or bool(self._since)
+        held = any(one.waits or one.has_more or one.is_closed for one in self.handled.values())
+        return held or bool(self._since)
 
     def keep(self, one: Handled) -> None:
         """Note what was made of a file."""
         self.handled[one.sight.key] = one
+
+    def is_news(self, name: str, why: str) -> bool:
+        """Whether this was not told of the file before."""
+        is_new = (name, why) not in self._told
+        self._told.add((name, why))
+        return is_new
 
     def settle(self) -> None:
         """What was loaded is published now: it waits no longer."""
@@ -89,4 +97,4 @@ class News:
         one = self.handled.get(sight.key)
         if one is None or not one.sight.is_as(sight) or one.has_more:
             return True
-        return one.waits and self.is_resting(sight)
+        return one.is_closed or (one.waits and self.is_resting(sight))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # parsing a file that must be read anew as a whole takes at most this part of the time
 _SHARE = 0.1
+_CLOSED_SECONDS = 60.0  # until a file that could not be opened is tried again
 # what a parser can meet in the bytes of one file; a disk's own trouble is not among it
 _OF_ONE_FILE = (
     UnreadableDump, ArithmeticError, LookupError, ValueError, RecursionError,
@@ -48,7 +49,7 @@ class _Tally:
 
 
 class Round:
-    """`load` what is due; publishes at most every `publish_every` and at its end."""
+    """`load` what is due; publishes at most every `publish_every`."""
 
     def __init__(self, opened: Warehouse, watch: Watch, news: News, stop: threading.Event) -> None:
         self._warehouse = opened
@@ -64,22 +65,29 @@ class Round:
         shutil.rmtree(copies, ignore_errors=True)  # of one that was killed
         copies.mkdir(parents=True)
 
-    def load(self, due: Sequence[Sight], *, is_end: bool = False) -> None:
-        """Load these files, piece by piece where they grow, until they are done or it must end."""
-        published = time.monotonic()
+    def load(self, due: Sequence[Sight], *, is_end: bool = False) -> bool:
+        """Load these files, piece by piece where they grow, until they are done or it must end.
+
+        Returns whether all that is loaded is published: after a long load it may be too early.
+        """
         every = self._watch.settings.publish_every.total_seconds()
+        began = time.monotonic()
+        published: float | None = None
         while due:
             more: list[Sight] = []
             for batch in self._batches(due, more, is_end):
                 more += self._load(batch)
                 if self._stop.is_set() and not is_end:
                     break
-                if time.monotonic() - published >= every:
+                if time.monotonic() - (published or began) >= every:
                     self._publish()
                     published = time.monotonic()
             due = [] if self._stop.is_set() or is_end else more
-        self._publish()
         shutil.rmtree(self._follower.copies, ignore_errors=True)
+        if published is not None and not self._stop.is_set():
+            return publish.is_published(self._warehouse)
+        self._publish()
+        return True
 
     def _batches(
         self, due: Sequence[Sight], more: list[Sight], is_end: bool
@@ -184,8 +192,10 @@ class Round:
         self._news.keep(Handled(then.sight, then.name))
 
     def _keep(self, decision: Decision) -> None:
-        if decision.why is not None:
+        if decision.why is not None and self._news.is_news(decision.then.name, decision.why):
             _LOG.warning("left aside %s: it %s", decision.then.name, decision.why)
+        if decision.then.is_closed:
+            self._news.put_off(decision.then.sight.key, _CLOSED_SECONDS)
         self._news.keep(decision.then)
 
     def _publish(self) -> None:

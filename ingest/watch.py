@@ -77,6 +77,8 @@ class _Watcher:
         self._every = watch.settings.publish_every.total_seconds()
         self._news = News(_RESTS * self._every)
         self._succeeded_at: float | None = None
+        # at first in any case: whether the warehouse can be written is known at once
+        self._must_open = True
         self._told: set[str] = set()
         self._written = 0.0
 
@@ -101,8 +103,8 @@ class _Watcher:
         """Load and publish what is new. Returns whether to look again though nothing changes."""
         self._see()
         due = self._news.due()
-        # the first time the warehouse is opened in any case: whether it can be is known at once
-        is_done = self._load(due) if due or self._succeeded_at is None else True
+        is_done = self._load(due) if due or self._must_open else True
+        self._must_open = not is_done
         if is_done and not self._stop.is_set():
             self._succeeded_at = time.time()
             self._told.clear()
@@ -122,13 +124,14 @@ class _Watcher:
         _LOG.info("ended")
 
     def _load(self, due: list[arrivals.Sight], *, is_end: bool = False) -> bool:
+        """Returns whether all of it is loaded and published."""
         watch = self._watch
         try:
             with warehouse.opened(watch.folder, lambda _: None, 0) as opened:
                 facts.prepare(opened, watch.settings)
                 facts.follow(opened, watch.settings)
                 round_ = Round(opened, watch, self._news, self._stop)
-                round_.load(due, is_end=is_end)
+                return round_.load(due, is_end=is_end)
         except WarehouseBusy as error:
             self._say_once(f"waiting: {error}")
             return False
@@ -137,7 +140,6 @@ class _Watcher:
                 raise
             self._say_once(f"{watch.folder}: {error}. It is tried again; nothing is lost.")
             return False
-        return True
 
     def _say_once(self, problem: str) -> None:
         if problem not in self._told:

@@ -217,6 +217,21 @@ def test_others_write_between_its_batches_and_it_waits_for_them(
     assert [("a",), ("b",), ("other",)] == seen(watcher, "select job_id from jobs order by 1")
 
 
+def test_what_could_not_be_published_is_published_once_it_can_be(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, warehouse = tmp_path / "x.jsonl", tmp_path / "warehouse"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    (warehouse / "CURRENT").mkdir(parents=True)
+    watcher = start(warehouse, log)
+    watchers.append(watcher)
+    until(watcher, lambda: "It is tried again; nothing is lost." in watcher.said(), "a word on it")
+    (warehouse / "CURRENT").rmdir()
+
+    until_job(watcher, "a")
+    assert 1 == watcher.said().count("It is tried again")
+
+
 def test_a_text_that_is_written_while_it_is_read_ends_as_one_that_was_read_whole(
     tmp_path: Path, watchers: list[Watcher]
 ) -> None:

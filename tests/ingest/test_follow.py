@@ -1,0 +1,191 @@
+"""What of a file that changes is loaded at each look: what it grew, once, under one row."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from ingest import arrivals, facts, tails, warehouse
+from ingest.collectors.base import Reading
+from ingest.moment import Moment
+from ingest.news import News
+from ingest.rotation import names
+from ingest.round import Round
+from ingest.settings import Settings
+from ingest.watch import Watch
+from tests.ingest.warehouses import alive, differences, fleet
+from tests.queries.engine import ingest, rows
+
+NOW = datetime(2026, 11, 20)
+MOMENT = Moment(NOW, int(NOW.replace(tzinfo=UTC).timestamp() * 1e6), None)
+
+
+@dataclass(slots=True)
+class Looks:
+    """A watcher without its loop: `look` is what it does when it is woken."""
+
+    folder: Path
+    arguments: tuple[str, ...]
+    news: News = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.news = News(rest_seconds=3600)
+
+    def look(self) -> None:
+        watch = Watch(
+            self.arguments, self.folder, Settings(), Reading(None, ZoneInfo("UTC")), None,
+            lambda: MOMENT,
+        )  # fmt: skip
+        known = [one.sight for one in self.news.handled.values()]
+        self.news.see(arrivals.look(self.arguments, known))
+        with warehouse.opened(self.folder, print, 0) as opened:
+            facts.prepare(opened, watch.settings)
+            due = self.news.due()
+            # on a slow machine it publishes on the way, and then it is too early to publish again
+            while not Round(opened, watch, self.news, threading.Event()).load(due):
+                due = []
+
+    def ledger(self) -> list[tuple[object, ...]]:
+        return rows(
+            self.folder, "select file, bytes, events, rejected from ingested_files order by all"
+        )
+
+
+def lines(*jobs: str) -> str:
+    return "".join(json.dumps(alive(job)) + "\n" for job in jobs)
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def jobs(folder: Path) -> list[str]:
+    return [job for (job,) in rows(folder, "select job_id from jobs order by 1")]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "logs" / "x.log"
+
+
+@pytest.fixture
+def watched(tmp_path: Path, log: Path) -> Looks:
+    log.parent.mkdir()
+    return Looks(tmp_path / "warehouse", (str(log.parent),))
+
+
+def test_pieces_end_with_what_a_whole_reading_tells(
+    tmp_path: Path, watched: Looks, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tails, "PIECE_BYTES", 20_000)
+    texts = [json.dumps(event) + "\n" for event in fleet(54, size=2)]
+    texts[7::40] = ["broken\n", "\n", "x" * 50_000 + "\n"] * (len(texts[7::40]) // 3) + [
+        "last\n"
+    ] * (len(texts[7::40]) % 3)
+    cut = len(texts) // 2
+    log.write_text("".join(texts[:cut]), encoding="utf-8")
+    watched.look()
+    append(log, "".join(texts[cut:]))
+    watched.look()
+    ingest(tmp_path / "plain", log)
+
+    assert {} == differences(tmp_path / "plain", watched.folder)
+    assert watched.ledger() == rows(
+        tmp_path / "plain", "select file, bytes, events, rejected from ingested_files"
+    )
+    listed = "select line_number, reason, line from rejected_lines order by all"
+    assert rows(tmp_path / "plain", listed) == rows(watched.folder, listed)
+
+
+def test_a_file_that_a_plain_ingest_left_in_the_middle_of_a_line_is_followed_from_there(
+    watched: Looks, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = lines("a", "b")
+    log.write_text(text[:-20], encoding="utf-8")
+    ingest(watched.folder, log)
+    before = watched.ledger()
+    append(log, text[-20:] + lines("c"))
+    watched.look()
+
+    assert [(str(log), len(text) - 20, 1, 1)] == before
+    assert [(str(log), log.stat().st_size, 3, 0)] == watched.ledger()
+    assert ["a", "b", "c"] == jobs(watched.folder)
+
+
+def test_a_log_that_is_copied_and_cut_begins_anew(watched: Looks, log: Path) -> None:
+    log.write_text(lines("a", "b"), encoding="utf-8")
+    watched.look()
+    copy = log.with_name("x.log.1")
+    copy.write_bytes(log.read_bytes() + lines("c").encode())
+    log.write_text(lines("d"), encoding="utf-8")
+    watched.look()
+    append(log, lines("e", "f", "g"))
+    watched.look()
+
+    assert [
+        (str(log), copy.stat().st_size, 3, 0),
+        (str(log), log.stat().st_size, 4, 0),
+    ] == watched.ledger()
+    assert list("abcdefg") == jobs(watched.folder)
+
+
+def test_files_that_begin_alike_are_told_apart_when_they_go_on(watched: Looks, log: Path) -> None:
+    other = log.with_name("y.log")
+    for path in (log, other):
+        path.write_text(lines("a"), encoding="utf-8")
+    watched.look()
+    append(log, lines("b"))
+    append(other, lines("c"))
+    watched.look()
+
+    assert [(str(log), 2), (str(other), 1)] == [
+        (name, events) for name, _, events, _ in watched.ledger()
+    ]
+    assert ["a", "b", "c"] == jobs(watched.folder)
+
+
+def test_another_file_in_the_place_of_a_removed_one_is_read_from_its_beginning(
+    watched: Looks, log: Path
+) -> None:
+    log.write_text(lines("a"), encoding="utf-8")
+    watched.look()
+    # what was written over a file has its inode, whoever gives it out next
+    os.rename(log, log.with_name("z.log"))
+    log.with_name("z.log").write_text(lines("other", "b", "c"), encoding="utf-8")
+    watched.look()
+
+    assert ["a", "b", "c", "other"] == jobs(watched.folder)
+    assert str(log.with_name("z.log")) in [name for name, *_ in watched.ledger()]
+
+
+def test_half_a_line_of_text_waits_for_its_end(watched: Looks, log: Path) -> None:
+    whole = "JobID|JobIDRaw|State|Start|End|Submit|Elapsed|AllocTRES\n"
+    log.write_text(whole + "17|17|COMPLE", encoding="utf-8")
+    watched.look()
+
+    assert [len(whole)] == [one.length for one in watched.news.handled.values()]
+
+
+@pytest.mark.parametrize(
+    ("name", "earlier"),
+    [
+        ("x.log", []),
+        ("x.log.1", ["x.log"]),
+        ("x.log.12.gz", ["x.log.12", "x.log"]),
+        ("x.log-20260301.zst", ["x.log-20260301", "x.log"]),
+        ("x.log.20260301-093000", ["x.log"]),
+        ("x.gz", ["x"]),
+        ("2026.jsonl", []),
+        ("run.2026", []),
+    ],
+)
+def test_the_names_that_a_rotated_log_may_have_had(name: str, earlier: list[str]) -> None:
+    assert [name, *earlier] == names(name)
