@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
+from ingest.dumps import leads_out
+
 Key = tuple[int, int]  # device and inode: what a file stays when it is renamed
 
 _MAGIC = frozenset("*?[")
@@ -97,10 +99,12 @@ def _below(folder: str) -> Iterator[Sight]:
         for name in sorted(names):
             if name.startswith("."):
                 continue
-            path = os.path.join(parent, name)
+            path = Path(parent, name)
+            if path.is_symlink() and leads_out(path, Path(folder)):
+                continue
             status = _status(path)
             if status is not None and S_ISREG(status.st_mode):
-                yield _sight(Path(path), status)
+                yield _sight(path, status)
 
 
 def _moved(gone: Sequence[Sight]) -> Iterator[Sight]:

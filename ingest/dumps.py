@@ -107,9 +107,11 @@ def find(
     return list(found.values()), unreadable
 
 
-def found_at(path: Path, warehouse: Path) -> DumpFile | None:
+def found_at(path: Path, warehouse: Path, ratio: float) -> DumpFile | None:
     """The file that lies there now; None: it is the warehouse's own. Raises OSError."""
-    return None if _is_of(warehouse.resolve(), path.resolve()) else _dump_file(_as_text(path), path)
+    if _is_of(warehouse.resolve(), path.resolve()):
+        return None
+    return _dump_file(_as_text(path), path, ratio)
 
 
 def _is_of(warehouse: Path, place: Path) -> bool:
@@ -165,7 +167,7 @@ def _below(folder: Path, unreadable: list[str]) -> Iterator[Path]:
                 continue
             if not path.is_symlink():
                 yield path
-            elif _leads_out(path, folder):
+            elif leads_out(path, folder):
                 unreadable.append(
                     f"{_as_text(path)}: is a link out of its folder. Name it to read it"
                 )
@@ -173,7 +175,8 @@ def _below(folder: Path, unreadable: list[str]) -> Iterator[Path]:
                 yield path
 
 
-def _leads_out(link: Path, folder: Path) -> bool:
+def leads_out(link: Path, folder: Path) -> bool:
+    """Whether a link in a folder that is walked names something outside of it."""
     try:
         return not link.resolve(strict=True).is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # nowhere, or to itself: reading it says so

@@ -61,6 +61,7 @@ class Follower:
     copies: Path
     forced: Format | None
     cluster: str | None
+    unpacked_ratio: float
 
     def decide(self, sight: Sight, before: Handled | None, *, is_resting: bool) -> Decision:
         """What to load of a file. `is_resting`: a last line without its end is no half line.
@@ -75,7 +76,7 @@ class Follower:
             return Decision(then, None, f"cannot be read: {said}")
 
     def _decide(self, sight: Sight, before: Handled | None, is_resting: bool) -> Decision:
-        file = dumps.found_at(sight.path, self.warehouse)
+        file = dumps.found_at(sight.path, self.warehouse, self.unpacked_ratio)
         if file is None or file.bytes == 0:
             return Decision(Handled(sight, str(sight.path)))
         if before is not None and not _goes_on(before, file):

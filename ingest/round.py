@@ -60,7 +60,12 @@ class Round:
         self._tally = _Tally()
         copies = scratch(opened.folder) / "in"
         self._follower = Follower(
-            opened.connection, opened.folder, copies, watch.forced, watch.reading.cluster
+            opened.connection,
+            opened.folder,
+            copies,
+            watch.forced,
+            watch.reading.cluster,
+            watch.settings.unpacked_ratio,
         )
         shutil.rmtree(copies, ignore_errors=True)  # of one that was killed
         copies.mkdir(parents=True)

@@ -127,7 +127,8 @@ class _Watcher:
         """Returns whether all of it is loaded and published."""
         watch = self._watch
         try:
-            with warehouse.opened(watch.folder, lambda _: None, 0) as opened:
+            storage = watch.settings.storage
+            with warehouse.opened(watch.folder, lambda _: None, 0, storage) as opened:
                 facts.prepare(opened, watch.settings)
                 facts.follow(opened, watch.settings)
                 round_ = Round(opened, watch, self._news, self._stop)

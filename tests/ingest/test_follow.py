@@ -189,3 +189,18 @@ def test_half_a_line_of_text_waits_for_its_end(watched: Looks, log: Path) -> Non
 )
 def test_the_names_that_a_rotated_log_may_have_had(name: str, earlier: list[str]) -> None:
     assert [name, *earlier] == names(name)
+
+
+def test_a_link_out_of_a_watched_folder_is_not_followed(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "far.jsonl").write_text("{}\n", encoding="utf-8")
+    (inside / "near.jsonl").write_text("{}\n", encoding="utf-8")
+    (inside / "far.jsonl").symlink_to(outside / "far.jsonl")
+    (inside / "again.jsonl").symlink_to(inside / "near.jsonl")
+
+    seen = arrivals.look([str(inside)])
+
+    assert [(inside / "near.jsonl").stat().st_ino] == [sight.key[1] for sight in seen.values()]
+    assert 1 == len(arrivals.look([str(inside / "far.jsonl")]))
