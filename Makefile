@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit faults screenshots
+.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit faults screenshots soak
 
 bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
@@ -72,6 +72,10 @@ deploy: ## write the files under deploy/ that Prometheus, Alertmanager and Grafa
 bench: ## measure ingest, causes and detection on this machine
 	@tools/install dev
 	$(bin)/python -m bench
+
+soak: ## 20 sessions that click while the sample fleet is published every 15 s: make soak MINUTES=20
+	@tools/install dev
+	$(bin)/python -m bench.sessions --minutes "$(or $(MINUTES),20)"
 
 calibrate: ## set the detector's thresholds anew by replaying fleets in which nothing changes; read their difference before you keep it
 	@tools/install dev

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import causes, detection, texts
+from bench import causes, detection, pages, texts
 from bench.processes import Cost, in_turn, middle, python
 from ingest import fields
 
@@ -31,6 +31,8 @@ def main() -> int:
     causes.main()
     print("\nDetection, on few fleets: `python -m bench.detection --full` takes an hour")
     detection.main([])
+    print("\nPages of a fleet-year")
+    pages.main()
     return 0
 
 
