@@ -103,7 +103,9 @@ def draw(*, with_comparison: bool) -> None:
     """
     asked = {name: st.query_params.get(name) for name in ("days", "vs", "weight")}
     teams = _teams()
-    classes = _column("select distinct workload from team_day where workload <> ? order by 1", ALL)
+    classes = _column(
+        "select distinct workload from team_day_totals where workload <> ? order by 1", ALL
+    )
     workloads = [ALL, *sorted(classes, key=lambda name: name not in _CLASSES)]
     with st.sidebar:
         team = _one_of("Team", "team", teams, "fleet is every team together")
@@ -282,7 +284,7 @@ def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Sco
 
 
 def _teams() -> list[str]:
-    named = _column("select distinct team from team_day where team <> ? order by 1", FLEET)
+    named = _column("select distinct team from team_day_totals where team <> ? order by 1", FLEET)
     return [FLEET, *named]
 
 
