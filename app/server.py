@@ -48,7 +48,7 @@ addEventListener("beforeprint", () => {
 });
 </script>"""
 # Streamlit's navigation is a list whose items are not its children, which screen readers stumble
-# over; and a sparkline reads out every point of its line, of which the KPI beside it is the sum.
+# over; and a sparkline would read out every point of its line beside the number that matters.
 _ROLES_SCRIPT: Final = b"""<script>
 addEventListener("DOMContentLoaded", () => {
   const nav = '[data-testid="stSidebarNavItems"]';
