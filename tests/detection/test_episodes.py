@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from bench.series_fleets import BEGINS, Step, World, events, latencies
-from queries.detection import baseline, cusum, method
+from queries.detection import baseline, cusum, grouping, method
 from queries.detection.episodes import Ending, Episode, history
-from queries.detection.series import Panel
+from queries.detection.grouping import Change
+from queries.detection.series import FLEET, Panel
 
 DAYS, FIRST = 230, 196
+PARTS = ("value", "weight", "squares", "told_total", "told_exposure", "told_rows", "gpu_seconds")
 CLEAR = World(outlier_share=0.0, missing_share=0.0)
 
 
@@ -157,3 +159,25 @@ def first_days(panel: Panel, days: int) -> Panel:
         told_rows=panel.told_rows[:, part],
         gpu_seconds=panel.gpu_seconds[:, part],
     )
+
+
+def test_a_series_that_fell_silent_is_traced_without_a_word() -> None:
+    panel = latencies(3, 1, 150, 20.0, World())
+    panel.weight[:, 120:] = 0.0
+    traced = history(panel).traced(0, 149)
+
+    assert traced.last is None or traced.last < 150
+
+
+def test_no_team_carries_a_change_of_the_fleet_on_days_on_which_none_has_an_event() -> None:
+    teams = events(4, 1, 150, 2.0, World())
+    teams.value[:, 140:] = 0.0
+    panel = replace(
+        teams,
+        keys=(*teams.keys, (FLEET, "failures")),
+        **{name: np.vstack([getattr(teams, name)] * 2) for name in PARTS},
+    )
+    told = history(panel)
+    change = Change(FLEET, "failures", Episode(1, 1, onset=141, found=145, opened=145), told)
+
+    assert (None, np.inf) == grouping._carrier(change)
