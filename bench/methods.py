@@ -64,17 +64,17 @@ def compare(series: int) -> None:
 
 
 def _row(method: _Method, series: int) -> str:
+    limits: dict[float, float] = {}
+    for per_day in {point[0] for point in _POINTS}:
+        quiet = None if method.limit else _scores(method, series, per_day, None)
+        if quiet is None and method.limit is None:
+            return "  not measured: name an interpreter with apache-otava in OTAVA_PYTHON"
+        limits[per_day] = method.limit or alarms.limit_for(quiet, 1.0)
     cells = []
     for per_day, ratio in _POINTS:
-        limit = method.limit
-        if limit is None:
-            quiet = _scores(method, series, per_day, None)
-            if quiet is None:
-                return "  not measured: name an interpreter with apache-otava in OTAVA_PYTHON"
-            limit = alarms.limit_for(quiet, 1.0)
         scores = _scores(method, series, per_day, Step(FIRST_DAY, ratio))
         assert scores is not None
-        share, delay = alarms.recall(scores, limit, FIRST_DAY)
+        share, delay = alarms.recall(scores, limits[per_day], FIRST_DAY)
         cells.append(f"{share:.2f} ({delay:.0f})")
     few = "" if method.series is None else f"   of {series} series"
     return "".join(f"{cell:>15}" for cell in cells) + few
