@@ -33,13 +33,13 @@ class Ended:
     seconds: float
 
 
-def eager_ingest(warehouse: Path, *dumps: Path) -> Action:
+def eager_ingest(warehouse: Path, *arguments: object) -> Action:
     """Every dump is a batch, and every batch is published: more places to die at."""
 
     def act() -> int:
         plan.BATCH_FILES = 1
         cli.PUBLISH_EVERY_SECONDS = 0.0
-        return cli.main(["--warehouse", str(warehouse), *map(str, dumps)])
+        return cli.main(["--warehouse", str(warehouse), *map(str, arguments)])
 
     return act
 
@@ -115,7 +115,7 @@ def read_until_told(warehouse: Path, counts: Path) -> Action:
                 reads += _read(warehouse)
             except (duckdb.Error, OSError, NothingPublished, AssertionError) as error:
                 faults.append(repr(error))
-            time.sleep(0.02)
+            time.sleep(0.1)
         counts.write_text("\n".join([str(reads), *faults]), encoding="utf-8")
         return 0
 
