@@ -42,7 +42,7 @@ def is_published(warehouse: Warehouse) -> bool:
         return True
     try:
         current = (warehouse.folder / "CURRENT").read_text(encoding="utf-8").strip()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return False
     return current == _name(int(row[0])) and _opens(warehouse.folder / current)
 

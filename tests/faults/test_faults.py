@@ -199,7 +199,7 @@ def test_what_current_names_may_vanish_or_break_under_the_readers(
     warehouse: Path, dumps: list[Path], exporter: Follower
 ) -> None:
     serving = published(warehouse)
-    (warehouse / "CURRENT").write_text("serving-99.duckdb\n")
+    (warehouse / "CURRENT").write_bytes(b"\xff\xfe")
     with pytest.raises(NothingPublished, match="Run `make ingest"):
         data.published()
     run(warehouse, dumps[0])  # nothing new, and still it mends what readers need
