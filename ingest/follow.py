@@ -5,6 +5,7 @@ Decides from one look at one file; what was decided before comes in, what follow
 
 from __future__ import annotations
 
+import errno
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,9 @@ from ingest.tails import Place
 
 # nobody writes to it: it is read where it lies, without a copy
 SETTLED_SECONDS = 60.0
+
+# a copy has no room: that is no fault of the file
+_OF_THE_WAREHOUSE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class Follower:
         try:
             return self._decide(sight, before, is_resting)
         except (OSError, UnreadableDump) as error:
+            if isinstance(error, OSError) and error.errno in _OF_THE_WAREHOUSE:
+                raise
             said = error.strerror or error if isinstance(error, OSError) else error
             then = Handled(sight, str(sight.path), is_closed=True)
             return Decision(then, None, f"cannot be read: {said}")
@@ -85,7 +91,7 @@ class Follower:
             file = replace(file, name=before.name)
         if file.compression != "none":
             return self._whole(sight, file, before, is_resting)
-        if before is not None and before.place is not None:
+        if before is not None and before.place is not None and self._is_kept(before.place):
             return self._piece(sight, file, before.place, is_resting)
         format = self.forced or recognise(file.name, dumps.head(file))
         if format is EVENTS:
@@ -102,6 +108,14 @@ class Follower:
         if place is not None and place.file_no is None:
             return Decision(Handled(sight, file.name, file.bytes, tails.mark(file, file.bytes)))
         return self._piece(sight, file, place or tails.beginning(file.name), is_resting)
+
+    def _is_kept(self, place: Place) -> bool:
+        """Whether the ledger says of the file what it said: it may have been restored since."""
+        found = self.connection.execute(
+            "select 1 from files where file_no = ? and file = ? and bytes = ?",
+            [place.file_no, place.name, place.taken],
+        ).fetchone()
+        return found is not None
 
     def _piece(
         self, sight: Sight, file: dumps.DumpFile, place: Place, is_resting: bool
@@ -124,10 +138,11 @@ class Follower:
                 return Decision(_waiting(before, sight, file))
             file = replace(file, bytes=tails.whole_lines(file))
         is_half = file.bytes < whole
-        if file.bytes == (0 if before is None else before.length):
-            return Decision(_with(before, sight, file, is_half=is_half))
+        mark = tails.mark(file, file.bytes)
+        then = Handled(sight, file.name, file.bytes, mark, waits=is_half, is_half=is_half)
+        if file.bytes == 0:
+            return Decision(then)
         one = plan.look_at(self.connection, file, self.forced, lambda _: None)
-        then = _with(None, sight, file, is_half=is_half)
         if isinstance(one, plan.Skipped):
             return Decision(then, None, None if one.known_as is not None else one.why)
         return Decision(then, one)
@@ -148,10 +163,3 @@ def _at(sight: Sight, place: Place, file: dumps.DumpFile, *, has_more: bool) -> 
 def _waiting(before: Handled | None, sight: Sight, file: dumps.DumpFile) -> Handled:
     kept = before or Handled(sight, file.name, mark=tails.mark(file, 0))
     return replace(kept, sight=sight, waits=True, is_half=False)
-
-
-def _with(before: Handled | None, sight: Sight, file: dumps.DumpFile, *, is_half: bool) -> Handled:
-    if before is None:
-        mark = tails.mark(file, file.bytes)
-        return Handled(sight, file.name, file.bytes, mark, waits=is_half, is_half=is_half)
-    return replace(before, sight=sight, waits=is_half, is_half=is_half)

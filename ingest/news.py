@@ -20,6 +20,18 @@ class News:
         self._since: dict[Key, float] = {}
         self._not_before: dict[Key, float] = {}
         self._told: set[tuple[str, str]] = set()
+        self._of: tuple[Key, int] | None = None
+
+    def is_of(self, place: Key, publication: int) -> bool:
+        """Whether this is of the warehouse that was open last. Else it forgets what it made of the
+        files: a warehouse that was restored, or begun anew, may know less of them.
+        """
+        is_same = self._of is None or (self._of[0] == place and self._of[1] <= publication)
+        if not is_same:
+            self.handled.clear()
+            self._not_before.clear()
+        self._of = place, publication
+        return is_same
 
     def see(self, seen: Mapping[Key, Sight]) -> None:
         """Compare a look with the one before."""

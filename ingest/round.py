@@ -78,6 +78,8 @@ class Round:
         every = self._watch.settings.publish_every.total_seconds()
         began = time.monotonic()
         published: float | None = None
+        if not self._is_known():
+            due = self._news.due()
         while due:
             more: list[Sight] = []
             for batch in self._batches(due, more, is_end):
@@ -88,11 +90,19 @@ class Round:
                     self._publish()
                     published = time.monotonic()
             due = [] if self._stop.is_set() or is_end else more
+        self._is_known()
         shutil.rmtree(self._follower.copies, ignore_errors=True)
         if published is not None and not self._stop.is_set():
             return publish.is_published(self._warehouse)
         self._publish()
         return True
+
+    def _is_known(self) -> bool:
+        """Whether the warehouse is the one that the news is of, in the state it was left in."""
+        row = self._warehouse.connection.execute("select publication from meta").fetchone()
+        assert row is not None
+        status = (self._warehouse.folder / "warehouse.duckdb").stat()
+        return self._news.is_of((status.st_dev, status.st_ino), int(row[0]))
 
     def _batches(
         self, due: Sequence[Sight], more: list[Sight], is_end: bool

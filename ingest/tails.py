@@ -32,7 +32,7 @@ class Place:
 
     All whole lines before `start` are loaded; there are `lines` of them. `taken` is what the ledger
     says, more than `start` where a last line without its end was loaded too. `digest` is of all
-    before `start`, `mark` of the bytes just before it: a file that was written anew has others.
+    before `start`, `mark` of its first bytes and its last: a file that was written anew has others.
     """
 
     name: str
@@ -138,10 +138,12 @@ def whole_lines(file: dumps.DumpFile) -> int:
 
 
 def mark(file: dumps.DumpFile, end: int) -> bytes:
-    """What the bytes before a place are known by."""
+    """What the bytes before a place are known by: the first of them, and the last."""
     with file.path.open("rb", buffering=0) as stream:
+        digest = hashlib.sha256(stream.read(min(end, _MARK_BYTES)))
         stream.seek(max(0, end - _MARK_BYTES))
-        return hashlib.sha256(stream.read(min(end, _MARK_BYTES))).digest()
+        digest.update(stream.read(min(end, _MARK_BYTES)))
+    return digest.digest()
 
 
 class _Read:

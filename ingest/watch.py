@@ -118,7 +118,7 @@ class _Watcher:
         """Take what growing logs hold by now, half lines too: those are read again at the next."""
         self._see()
         due = self._news.followed()
-        if due:
+        if due or self._must_open:
             self._load(due, is_end=True)
         watching.forget(self._watch.folder)
         _LOG.info("ended")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from ingest.rotation import names
 from ingest.round import Round
 from ingest.settings import Settings
 from ingest.watch import Watch
+from tests.ingest.test_training_log_collector import MEGATRON
 from tests.ingest.warehouses import alive, differences, fleet
 from tests.queries.engine import ingest, rows
 
@@ -164,6 +166,31 @@ def test_another_file_in_the_place_of_a_removed_one_is_read_from_its_beginning(
 
     assert ["a", "b", "c", "other"] == jobs(watched.folder)
     assert str(log.with_name("z.log")) in [name for name, *_ in watched.ledger()]
+
+
+def test_a_warehouse_that_was_begun_anew_gets_everything_again(watched: Looks, log: Path) -> None:
+    text = log.with_name("megatron.log")
+    log.write_text(lines("a"), encoding="utf-8")
+    text.write_text(MEGATRON, encoding="utf-8")
+    watched.look()
+    shutil.rmtree(watched.folder)
+    append(log, lines("b"))
+    watched.look()
+
+    assert ["a", "b", "megatron"] == jobs(watched.folder)
+
+
+def test_a_text_that_is_written_anew_to_the_same_length_is_read_anew(
+    watched: Looks, log: Path
+) -> None:
+    log = log.with_name("megatron.log")
+    for loss in ("7.4E+00", "7.3E+00"):
+        # far from both ends, which are looked at first
+        text = "noise\n" * 2_000 + MEGATRON.replace("7.4E+00", loss) + "noise\n" * 2_000
+        log.write_text(text, encoding="utf-8")
+        watched.look()
+
+    assert 2 == len(watched.ledger())
 
 
 def test_half_a_line_of_text_waits_for_its_end(watched: Looks, log: Path) -> None:
