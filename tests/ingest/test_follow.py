@@ -122,6 +122,44 @@ def test_a_file_that_a_plain_ingest_left_in_the_middle_of_a_line_is_followed_fro
     assert ["a", "b", "c"] == jobs(watched.folder)
 
 
+def test_a_half_line_that_rests_is_told_and_told_anew_once_it_is_whole(
+    watched: Looks, log: Path
+) -> None:
+    half = lines("half")
+    log.write_text(lines("a") + half[:9], encoding="utf-8")
+    watched.look()
+    held = watched.ledger()
+    os.utime(log, (0, 0))  # nobody has written to it for a long time
+    watched.look()
+    told = watched.ledger()
+    append(log, half[9:])
+    watched.look()
+
+    assert [(str(log), len(lines("a")), 1, 0)] == held
+    assert [(str(log), len(lines("a")) + 9, 1, 1)] == told
+    assert [(str(log), log.stat().st_size, 2, 0)] == watched.ledger()
+    assert [] == rows(watched.folder, "from rejected_lines")
+
+
+def test_a_text_that_is_written_while_it_is_read_ends_as_one_that_was_read_whole(
+    tmp_path: Path, watched: Looks, log: Path
+) -> None:
+    log = log.with_name("megatron.log")
+    # up to a save that has begun, and in the middle of a line
+    cut = MEGATRON.index("in torch_dist")
+    log.write_text(MEGATRON[:cut], encoding="utf-8")
+    watched.look()
+    watched.news.put_off(next(iter(watched.news.handled)), 0)  # reading it took no time
+    append(log, MEGATRON[cut:])
+    watched.look()
+    ingest(tmp_path / "plain", log)
+
+    assert {} == differences(tmp_path / "plain", watched.folder)
+    assert watched.ledger() == rows(
+        tmp_path / "plain", "select file, bytes, events, rejected from ingested_files"
+    )
+
+
 def test_a_log_that_is_copied_and_cut_begins_anew(watched: Looks, log: Path) -> None:
     log.write_text(lines("a", "b"), encoding="utf-8")
     watched.look()

@@ -18,7 +18,6 @@ import pytest
 
 from ingest import cli
 from queries import published, watching
-from tests.ingest.test_training_log_collector import MEGATRON
 from tests.ingest.warehouses import alive, differences, fleet, kept, life, run
 from tests.ingest.watchers import Watcher, seen, start, until, until_job
 from tests.queries.engine import rows
@@ -131,22 +130,6 @@ def test_nothing_is_published_where_nothing_changes(
     assert 1 == said.count("published")
 
 
-def test_a_half_line_that_rests_is_told_and_told_anew_once_it_is_whole(
-    tmp_path: Path, watchers: list[Watcher]
-) -> None:
-    log = tmp_path / "x.jsonl"
-    whole = lines([alive("half")])
-    log.write_text(lines([alive("a")]) + whole[:9], encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log)
-    watchers.append(watcher)
-    until(watcher, lambda: seen(watcher, "select 1 from rejected_lines"), "half a line")
-    append(log, whole[9:])
-    until_job(watcher, "half")
-
-    assert [] == seen(watcher, "from rejected_lines")
-    assert [(2, 0)] == seen(watcher, "select events, rejected from ingested_files")
-
-
 def test_told_to_end_it_takes_what_growing_files_hold(
     tmp_path: Path, watchers: list[Watcher]
 ) -> None:
@@ -230,27 +213,6 @@ def test_what_could_not_be_published_is_published_once_it_can_be(
 
     until_job(watcher, "a")
     assert 1 == watcher.said().count("It is tried again")
-
-
-def test_a_text_that_is_written_while_it_is_read_ends_as_one_that_was_read_whole(
-    tmp_path: Path, watchers: list[Watcher]
-) -> None:
-    log, watched, plain = tmp_path / "megatron.log", tmp_path / "watched", tmp_path / "plain"
-    # up to a save that has begun, and in the middle of a line
-    cut = MEGATRON.index("in torch_dist")
-    log.write_text(MEGATRON[:cut], encoding="utf-8")
-    watcher = start(watched, log)
-    watchers.append(watcher)
-    until_job(watcher, "megatron")
-    append(log, MEGATRON[cut:])
-    until(
-        watcher, lambda: seen(watcher, "select 1 from attempts where outcome = 'completed'"), "end"
-    )
-    watcher.end()
-    run(plain, log)
-
-    assert {} == differences(plain, watched)
-    assert numbers(plain) == numbers(watched)
 
 
 @pytest.mark.parametrize("limited_to", ["instances", "watches"])
