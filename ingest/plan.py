@@ -44,7 +44,8 @@ def look_at(
             advance(file.bytes)
             return Skipped(file.name, _unrecognised(file, head))
         names = rotation.names(file.name)
-        shorter = _shorter(connection, names, file)
+        # a text that begins like another one may be another job's: only its own name tells
+        shorter = _shorter(connection, names if format.collector is None else names[:1], file)
         fingerprint = dumps.fingerprint(file, [size for _, size, _ in shorter], advance)
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")
@@ -84,7 +85,7 @@ def _unpacked(
             if size == end:
                 why = f"is loaded already, as {one.format.name} from {name}"
                 return Skipped(one.file.name, why, file_no)
-            return replace(one, grown_from=file_no)
+            return one if one.format.collector else replace(one, grown_from=file_no)
     return one
 
 

@@ -84,6 +84,18 @@ def test_a_text_that_grew_tells_what_it_would_have_told_whole(tmp_path: Path) ->
     )
 
 
+def test_a_text_that_begins_like_another_one_leaves_it_alone(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text(MEGATRON[: MEGATRON.index("  successfully saved")])
+    ingest(tmp_path / "warehouse", tmp_path / "run")
+    (tmp_path / "run.1").write_text(MEGATRON, encoding="utf-8")
+    ingest(tmp_path / "warehouse", tmp_path / "run.1")
+
+    assert [str(tmp_path / "run"), str(tmp_path / "run.1")] == [
+        file
+        for (file,) in rows(tmp_path / "warehouse", "select file from ingested_files order by 1")
+    ]
+
+
 @pytest.mark.parametrize("moved", ["x.log.1", "x.log.gz", "x.log.1.gz", "x.log-20260301.gz"])
 def test_a_log_that_was_rotated_or_compressed_is_known(tmp_path: Path, moved: str) -> None:
     log, warehouse = tmp_path / "x.log", tmp_path / "warehouse"
