@@ -69,7 +69,7 @@ def publish(
         connection.execute(_TABLES)
         for table, rows in _rows(attempts).items():
             _insert(connection, table, rows)
-        _insert(connection, "publication", [(PUBLISHED_AT, number, "3", last_complete_day, "UTC")])
+        _insert(connection, "publication", [(PUBLISHED_AT, number, 3, last_complete_day, "UTC")])
         named = {"events": 1000} if sources is None else sources
         _insert(connection, "sources", [(name, data_at, n) for name, n in named.items()])
         _insert(connection, "rejected_by_source", [(*k, n) for k, n in (rejected or {}).items()])
@@ -123,7 +123,7 @@ create table charged (
 );
 create table saves (team varchar, day date, seconds double);
 create table publication (
-    published_at timestamp, sequence integer, schema_version varchar, last_complete_day date,
+    published_at timestamp, sequence integer, schema_version integer, last_complete_day date,
     time_zone varchar
 );
 create table sources (source varchar, data_at timestamp, events bigint);
