@@ -58,12 +58,15 @@ def refuse_newer(folder: Path) -> None:
 
 def _refuse_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
-        [(version,)] = connection.execute("select schema_version from publication").fetchall()
+        found = connection.execute(
+            "select schema_version from publication where try_cast(schema_version as integer) > ?",
+            [SCHEMA_VERSION],
+        ).fetchone()
     except (duckdb.CatalogException, duckdb.BinderException):  # says of each view what it lacks
         return
-    if version > SCHEMA_VERSION:
+    if found is not None:
         raise PublishedByNewerRelease(
-            f"{path} was published by a newer release: its schema is {version}, this release "
+            f"{path} was published by a newer release: its schema is {found[0]}, this release "
             f"knows {SCHEMA_VERSION}. Update this installation."
         )
 
