@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from ingest.cli import main
@@ -423,17 +422,6 @@ def test_a_warehouse_file_that_is_none_is_refused_and_left_alone(
     assert 2 == ingest(warehouse, dump)
     assert "cannot be opened for writing" in capsys.readouterr().err
     assert b"garbage" * 4_096 == (warehouse / "warehouse.duckdb").read_bytes()
-
-
-def test_a_warehouse_of_another_release_is_refused(
-    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
-) -> None:
-    ingest(warehouse, dump)
-    with duckdb.connect(str(warehouse / "warehouse.duckdb")) as writer:
-        writer.execute("update meta set schema_version = 99")
-
-    assert 2 == ingest(warehouse, dump)
-    assert "has schema 99, this release writes" in capsys.readouterr().err
 
 
 def test_an_interrupt_says_that_what_was_committed_stays(tmp_path: Path, warehouse: Path) -> None:
