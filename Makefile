@@ -12,7 +12,7 @@ export LOGS
 # where no time zones are installed, the name would silently mean UTC
 tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
 
-parallel := --numprocesses 2 --dist loadfile
+parallel := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 # where times are read and days are made or written out
 zoned = tests/app tests/queries/test_vector_a.py tests/queries/test_views.py $(wildcard tests/ingest/test_*_collector.py) \
 	$(addprefix tests/ingest/test_,bad_input.py calendar.py lines.py settings.py torchelastic_records.py torchelastic_runs.py)

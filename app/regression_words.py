@@ -79,6 +79,14 @@ _GATES: Final[Mapping[str, Gate]] = {
 }
 
 
+def unknown(failure: str) -> str:
+    """Why it is not known what got worse, and what follows; hostile text is shown as it is."""
+    return (
+        f"{words.code(failure[:1].upper() + failure[1:], 300)}. Every other page is whole. The "
+        "next ingest that changes anything tries again: please report this line."
+    )
+
+
 def measure(metric: str) -> str:
     """A measure of the detector as a heading names it."""
     if metric in _MEASURES:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from app import alts, data, filters, kpis, parts, regressed, selects, words
+from app import (
+    alts,
+    data,
+    filters,
+    kpis,
+    parts,
+    regressed,
+    regression_rows,
+    regression_words,
+    selects,
+    words,
+)
 from app.charts.cascade import cascade
 from app.charts.moved import JOB_MIX, moved
 from app.charts.trend import bounds, ett_by_day, small_team
@@ -198,8 +209,9 @@ else:
 # -- regressions ---------------------------------------------------------------------------------
 
 with parts.card("Open regressions", "What got worse, and is it real?", parts.SPARKLINE):
-    found = data.frame(selects.REGRESSIONS, team)
-    if not found.is_empty():
+    if failure := regression_rows.failure():
+        st.error(regression_words.unknown(failure))
+    elif not (found := data.frame(selects.REGRESSIONS, team)).is_empty():
         regressed.show(found)
     elif data.row(selects.JUDGED)["judged"]:
         st.caption("Nothing got worse that can be told from chance.")

@@ -130,10 +130,7 @@ def _day(text: str | None) -> date | None:
 chosen = st.session_state.get("team") or FLEET
 try:
     if failure := regression_rows.failure():
-        st.error(
-            f"{words.code(failure[:1].upper() + failure[1:], 300)}. Every other page is whole. The "
-            "next ingest that changes anything tries again: please report this line."
-        )
+        st.error(regression_words.unknown(failure))
     elif not regression_rows.is_told():
         st.caption(
             "This warehouse was published before regressions were looked for. "

@@ -122,6 +122,7 @@ def test_how_a_figure_is_computed_is_told_with_the_view(fleet_url: str, page: Pa
 def test_overview_is_two_pages_of_paper_at_most(fleet_url: str, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     open_page(page, fleet_url)
+    settle(page)
 
     assert 2 >= len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True)))
 
@@ -161,6 +162,7 @@ def settle(page: Page) -> None:
     expect(page.get_by_test_id("stApp")).to_have_attribute(
         "data-test-script-state", "notRunning", timeout=30_000
     )
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     page.wait_for_timeout(700)
 
 
