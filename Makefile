@@ -14,7 +14,8 @@ tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo
 
 parallel := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 # where times are read and days are made or written out
-zoned = tests/app tests/queries/test_vector_a.py tests/queries/test_views.py $(wildcard tests/ingest/test_*_collector.py) \
+zoned = tests/queries/test_vector_a.py tests/queries/test_views.py $(wildcard tests/ingest/test_*_collector.py) \
+	$(addprefix tests/app/test_,freshness.py job.py overview.py report.py words.py) \
 	$(addprefix tests/ingest/test_,bad_input.py calendar.py lines.py settings.py torchelastic_records.py torchelastic_runs.py)
 
 help: ## this list

@@ -54,12 +54,9 @@ def test_engine_and_oracle_agree_on_random_fleets_of_several_sources(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_sources_of_the_same_jobs_may_come_in_any_order_and_again(
-    seed: int, tmp_path: Path
-) -> None:
-    dumps = fleet(range(seed * 2000, seed * 2000 + 25))
-    chance = random.Random(seed)
+def test_sources_of_the_same_jobs_may_come_in_any_order_and_again(tmp_path: Path) -> None:
+    dumps = fleet(range(2000, 2025))
+    chance = random.Random(1)
     turned = [*chance.sample(dumps, len(dumps)), *chance.sample(dumps, 2)]
     loaded(tmp_path, "forth", dumps)
     loaded(tmp_path, "back", turned)

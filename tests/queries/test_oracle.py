@@ -51,7 +51,7 @@ def test_engine_and_oracle_agree_on_random_fleets(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.data_too_large])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.data_too_large])
 @given(st.lists(fleets(), min_size=1, max_size=3))
 def test_engine_and_oracle_agree_on_what_hypothesis_draws(
     drawn: list[list[dict[str, object]]],
