@@ -151,7 +151,8 @@ def facts_fingerprint() -> str:
 
 def _fingerprint(*layers: str) -> str:
     told = hashlib.sha256()
-    for model in models(*layers):
+    # by name: which of two models that do not read each other runs first is up to the process
+    for model in sorted(models(*layers), key=lambda each: each.name):
         told.update(f"{model.name}\n{model.sql}\n".encode())
     told.update(_ATTRIBUTIONS.read_bytes())
     return told.hexdigest()

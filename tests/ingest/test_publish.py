@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from ingest import detail, publish
 from ingest.warehouse import Warehouse
 from queries import NothingPublished, model, published
-from tests.ingest.warehouses import STARTED_AT, alive, contents, life
+from tests.ingest.warehouses import ROOT, STARTED_AT, alive, contents, life
 from tests.queries.engine import ingest, rows, write_dump
 
 
@@ -175,3 +177,20 @@ def test_a_job_without_an_attempt_publishes(tmp_path: Path) -> None:
 
     assert 0 == status
     assert [] == rows(tmp_path / "warehouse", "from attempts")
+
+
+def test_the_same_models_have_one_fingerprint_in_every_process() -> None:
+    """Else each process would build all that another one published anew."""
+    script = "from queries import model; print(model.fingerprint(), model.facts_fingerprint())"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+
+    assert 1 == len(told)
