@@ -23,6 +23,7 @@ import numpy as np
 import zstandard
 
 from ingest.errors import UnreadableDump, UnusableArguments
+from ingest.zstd_frames import frames
 
 LONGEST_LINE = 16 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
@@ -357,28 +358,8 @@ class Unpacked(io.RawIOBase):
 
 
 def _is_cut_off(path: Path) -> bool:
-    """Whether a zstd file ends before its last frame, by its blocks' lengths: no decoder says."""
-    size = path.stat().st_size
-    at = 0
-    with path.open("rb") as stream:
-        while at < size:
-            stream.seek(at)
-            start = stream.read(18)
-            try:
-                has_checksum = zstandard.get_frame_parameters(start).has_checksum
-                at += zstandard.frame_header_size(start)
-            except zstandard.ZstdError:
-                return True
-            is_last = False
-            while not is_last and at < size:
-                stream.seek(at)
-                block = int.from_bytes(stream.read(3), "little")
-                is_last, is_run = bool(block & 1), block >> 1 & 3 == 1
-                at += 3 + (1 if is_run else block >> 3)
-            at += 4 * has_checksum
-            if not is_last:
-                return True
-    return at > size
+    """Whether a zstd file ends before its last frame does."""
+    return frames(path, path.stat().st_size).is_cut_off
 
 
 def lines(file: DumpFile, broken: Callable[[Truncated], None]) -> Iterator[tuple[int, bytes]]:

@@ -7,18 +7,15 @@ is cheap to see, and only what looks like one is unpacked to be sure, and thrown
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
-
-import zstandard
 
 from ingest import dumps
 from ingest.dumps import DumpFile
 from ingest.errors import UnreadableDump
+from ingest.zstd_frames import frames
 
 _GZIP_MOST = 1_032  # times its size: what the format cannot exceed
 _SAMPLES, _SAMPLE_BYTES = 16, 16 * 1024
 _REPEATED = 0.1  # left of a bomb that is packed again; of the most regular dumps it is a third
-_ZSTD_BLOCK = 128 * 1024
 _READ = 1024 * 1024
 _ARCHIVES = (
     ("a tar archive", 257, b"ustar"),
@@ -57,7 +54,7 @@ def refuse_archive(head: bytes) -> None:
 
 def _may_exceed(file: DumpFile) -> bool:
     if file.compression == "zstd":
-        most = _zstd_most(file.path, file.bytes)
+        most = frames(file.path, file.bytes).most_bytes
         return most is None or most > file.most_unpacked
     # what is unpacked to hundreds of times its size repeats itself, and so does its packed form
     return file.bytes * _GZIP_MOST > file.most_unpacked and _repeats_itself(file)
@@ -72,26 +69,3 @@ def _repeats_itself(file: DumpFile) -> bool:
             if len(zlib.compress(sample, 1)) < len(sample) * _REPEATED:
                 return True
     return False
-
-
-def _zstd_most(path: Path, size: int) -> int | None:
-    """What a zstd file unpacks to at most, by its blocks' lengths; None: they cannot be told."""
-    most = at = 0
-    with path.open("rb") as stream:
-        while at < size:
-            stream.seek(at)
-            start = stream.read(18)
-            try:
-                has_checksum = zstandard.get_frame_parameters(start).has_checksum
-                at += zstandard.frame_header_size(start)
-            except zstandard.ZstdError:
-                return None
-            is_last = False
-            while not is_last and at < size:
-                stream.seek(at)
-                block = int.from_bytes(stream.read(3), "little")
-                is_last, kind, length = bool(block & 1), block >> 1 & 3, block >> 3
-                most += length if kind < 2 else _ZSTD_BLOCK  # 0: as it is, 1: one byte repeated
-                at += 3 + (1 if kind == 1 else length)
-            at += 4 * has_checksum
-    return most
