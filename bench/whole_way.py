@@ -21,7 +21,7 @@ from bench.methods import FIRST_DAY, SEED, method_only
 from bench.series_fleets import BEGINS, Floats, Step, World, day_effects, jobs
 from bench.whole_fleets import AREAS
 from ingest import cli
-from queries import model, published, regression_tables
+from queries import published, regression_tables
 from queries.detection import series
 
 _TEAMS = ("stepped", "steady")
@@ -66,7 +66,6 @@ def _ingested(seed: int, per_day: float, ratio: float) -> tuple[Floats, bool]:
                 [_TEAMS[0], _METRIC, BEGINS + timedelta(days=FIRST_DAY - 14)],
             ).fetchall()[0][0]
         with duckdb.connect(str(warehouse / "warehouse.duckdb"), read_only=True) as reader:
-            model.compute(reader, "alerts")
             cells = regression_tables.cells(reader)
     panel = series.panels(cells, BEGINS + timedelta(days=_DAYS - 1)).levels
     return method_only(panel)[panel.keys.index((_TEAMS[0], _METRIC))], bool(was_opened)

@@ -72,10 +72,10 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
     for name in model.KEPT_FACTS:
         connection.execute(f"create table {name}_kept as select * from {name} limit 0")
     model.load_attributions(connection, settings.failure_rules.attributions)
-    model.compute(connection, "rollups")
+    model.compute(connection, "alerts", "rollups")
     for name in model.KEPT_ROLLUPS:
         connection.execute(f"create table {name}_kept as select * from {name} limit 0")
-    model.forget(connection, "staging", "facts", "losses", "rollups")
+    model.forget(connection, *model.LAYERS)
     _unscope(connection)
     connection.execute("commit")
 
@@ -127,7 +127,7 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
         model.forget(connection, "staging", "facts", "losses")
     _unscope(connection)
     model.load_attributions(connection, settings.failure_rules.attributions)
-    model.compute(connection, "rollups")
+    model.compute(connection, "alerts", "rollups")
 
 
 def _compute_anew(warehouse: Warehouse, settings: Settings) -> None:
@@ -334,8 +334,8 @@ def _keep(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
 
 def _roll_up(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     model.load_attributions(connection, settings.failure_rules.attributions)
-    model.compute(connection, "rollups")
+    model.compute(connection, "alerts", "rollups")
     for name in model.KEPT_ROLLUPS:
         connection.execute(f"delete from {name}_kept where day in (select day from touched_days)")
         connection.execute(f"insert into {name}_kept select * from {name}")
-    model.forget(connection, "rollups")
+    model.forget(connection, "alerts", "rollups")

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import duckdb
 
-LAYERS = ("staging", "facts", "losses", "rollups", "alerts")
-# What is computed once, when a batch comes in; the rest is made of it at each publication.
-KEPT_LAYERS = ("staging", "facts", "losses", "rollups")
+# `alerts` are what the detector observed on some days: each batch sums those of the days that it
+# touched, each publication asks for those of the regressions whose evidence it tells anew.
+LAYERS = ("staging", "facts", "losses", "alerts", "rollups")
 
 STARTUP_AREAS = (
     "scheduling",
@@ -54,7 +54,13 @@ KEPT_FACTS = (
     "job_names",
 )
 # Rollups that outlive a batch, keyed by day.
-KEPT_ROLLUPS = ("team_day_sums", "latency_percentiles", "failure_day_sums")
+KEPT_ROLLUPS = (
+    "team_day_sums",
+    "latency_percentiles",
+    "failure_day_sums",
+    "series_cells",
+    "series_marks",
+)
 
 _FOLDER = Path(__file__).parent
 _ATTRIBUTIONS = _FOLDER / "failure_categories.csv"
@@ -92,7 +98,7 @@ def compute(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
     """Run the models of these layers into temporary tables of their names.
 
     Reads the temporary tables `scoped_events`, `woven_jobs`, `calendar`, `calendar_pieces`,
-    `exclusions`, `settings` (and `touched_days` for rollups) and the warehouse's `files`,
+    `exclusions`, `settings` (for alerts and rollups `touched_days`) and the warehouse's `files`,
     `sources`, `job_keys`, `scheduler_jobs`.
     """
     for model in models(*layers):
@@ -146,7 +152,7 @@ def fingerprint() -> str:
 
 def facts_fingerprint() -> str:
     """Changes when a model of kept facts or rollups does: what stands was made by other ones."""
-    return _fingerprint(*KEPT_LAYERS)
+    return _fingerprint(*LAYERS)
 
 
 def _fingerprint(*layers: str) -> str:

@@ -1,5 +1,7 @@
 """What got worse, as tables of a published file: made anew where anything they depend on changed.
 
+Of a regression that was there before, the evidence stays where nothing in its days changed.
+
 Where the detector fails, the file says so: its view `regressions` cannot be read then, so that no
 reader takes an empty list for a quiet fleet. Finds nothing itself.
 """
@@ -73,27 +75,35 @@ from (
             when is_share then 1e3
             else 1.0
         end as unit
-    from series_cells
+    from warehouse.series_cells_kept
 )
 order by team, metric, day, workload, size, trial, model
 """
 
 # Of everything that the tables are made of, in any order; days after $1 are not looked at.
 _INPUTS = """
-select 'cells' as part, count(*) as rows, sum(hash(told)) as told
-from series_cells as told where day <= $1
-union all
-select 'ends', count(*), sum(hash(told)) from series_ends as told where day <= $1
-union all
-select 'observations', count(*), sum(hash(told)) from series_observations as told where day <= $1
-union all
-select 'shares', count(*), sum(hash(told)) from series_shares as told where day <= $1
-union all
-select 'names', count(*), sum(hash(names.job_no, names.job_id))
-from warehouse.job_names_kept as names
-where names.job_no in (select job_no from series_shares where day <= $1)
+select 'days' as part, sum(rows) as rows, sum(hash(day, mark)) as told
+from warehouse.series_marks_kept where day <= $1
 union all
 select 'changes', count(*), sum(hash(told)) from changes as told
+"""
+
+# Evidence that is read from the attempts of a regression's own days, and from nothing else.
+_EVIDENCE = ("regression_causes", "regression_classes", "regression_jobs", "regression_parts")
+_MARKS = """
+create or replace temp table found_marks as
+select
+    found.team,
+    found.metric,
+    found.started_on,
+    found.before_from,
+    found.after_to,
+    coalesce(sum(marks.rows), 0) as rows,
+    coalesce(sum(hash(marks.day, marks.mark)), 0) as mark
+from found_regressions as found
+left join warehouse.series_marks_kept as marks
+    on marks.day between found.before_from and found.after_to
+group by all
 """
 
 
@@ -115,8 +125,9 @@ def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
         return reason
     finally:
         connection.execute("use serving")
-        for name in (*SCHEMAS, "sentences"):
-            connection.execute(f"drop table if exists temp.found_{name}")
+        found = [f"found_{name}" for name in (*SCHEMAS, "sentences", "marks")]
+        for name in (*found, "fresh_regressions", "touched_days"):
+            connection.execute(f"drop table if exists temp.{name}")
         model.forget(connection, "alerts")
     return None
 
@@ -146,9 +157,6 @@ def cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 
 
 def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    connection.execute("use warehouse")
-    model.compute(connection, "alerts")
-    connection.execute("use serving")
     through = _last_complete_day(connection)
     inputs = _fingerprint(connection, settings, through)
     if inputs == _made_of(connection):
@@ -156,14 +164,50 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     found = detect(cells(connection), through, settings)
     for name in SCHEMAS:
         _keep(connection, f"found_{name}", getattr(found, name))
-    _forget(connection)
+    kept = _keep_evidence(connection)
+    _forget(connection, kept)
     [whole] = [each for each in _models() if each.name == "regressions"]
     for each in _models():
-        if each is not whole:
+        if each.name in kept:
+            connection.execute(f"insert into {each.name} {each.sql}")
+        elif each is not whole:
             connection.execute(f"create table {each.name} as {each.sql}")
     _keep(connection, "found_sentences", sentences.told(connection))
     connection.execute(f"create table {whole.name} as {whole.sql}")
+    connection.execute("create or replace table regression_marks as from found_marks")
     _note(connection, inputs, None)
+
+
+def _keep_evidence(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
+    """Strike the evidence that no longer holds; lay out the regressions and days that lack it.
+
+    Returns the tables that stay.
+    """
+    connection.execute(_MARKS)
+    kept = _EVIDENCE if "regression_marks" in _present(connection) else ()
+    known = " except from regression_marks" if kept else ""
+    connection.execute(
+        "create or replace temp table fresh_regressions as "
+        "select found.* from found_regressions as found "
+        f"semi join (from found_marks{known}) as fresh using (team, metric, started_on)"
+    )
+    for name in kept:
+        connection.execute(
+            f"delete from {name} where (team, metric, started_on) not in "
+            "(select (team, metric, started_on) from found_regressions) "
+            "or (team, metric, started_on) in "
+            "(select (team, metric, started_on) from fresh_regressions)"
+        )
+    connection.execute(
+        "create or replace temp table touched_days as "
+        "select marks.day from warehouse.series_marks_kept as marks "
+        "semi join fresh_regressions as fresh "
+        "on marks.day between fresh.before_from and fresh.after_to"
+    )
+    connection.execute("use warehouse")
+    model.compute(connection, "alerts")
+    connection.execute("use serving")
+    return kept
 
 
 def _fingerprint(connection: duckdb.DuckDBPyConnection, settings: Settings, through: date) -> str:
@@ -225,11 +269,12 @@ def _models() -> list[model.Model]:
     return [each for each in model.models(_LAYER) if each.name != "changes"]
 
 
-def _forget(connection: duckdb.DuckDBPyConnection) -> None:
+def _forget(connection: duckdb.DuckDBPyConnection, kept: tuple[str, ...] = ()) -> None:
     present = _present(connection)
-    for each in _models():
-        if kind := present.get(each.name):
-            connection.execute(f"drop {kind} {each.name}")
+    names = [each.name for each in _models()] + ([] if kept else ["regression_marks"])
+    for name in names:
+        if name not in kept and (kind := present.get(name)):
+            connection.execute(f"drop {kind} {name}")
 
 
 def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:

@@ -1,17 +1,18 @@
 -- The ends of attempts, each with what its interruption cost.
 -- grain: one row per job_no, attempt
 select
-    job_no,
-    attempt,
-    team,
-    ended_day as day,
-    workload,
-    gpus,
-    outcome,
-    category,
-    split_part(category, '/', 1) as failure_domain,
-    lost_gpu_us + caused_recovery_gpu_us as lost_gpu_us
-from attempt_facts_kept
+    facts.job_no,
+    facts.attempt,
+    facts.team,
+    facts.ended_day as day,
+    facts.workload,
+    facts.gpus,
+    facts.outcome,
+    facts.category,
+    split_part(facts.category, '/', 1) as failure_domain,
+    facts.lost_gpu_us + facts.caused_recovery_gpu_us as lost_gpu_us
+from attempt_facts_kept as facts
+inner join touched_days as touched on facts.ended_day = touched.day
 where
-    is_counted
-    and outcome <> 'running'
+    facts.is_counted
+    and facts.outcome <> 'running'

@@ -6,21 +6,22 @@ with
 saved as (
 
     select
-        job_no,
-        attempt,
-        day,
-        bool_or(is_async) as is_async,
+        saves.job_no,
+        saves.attempt,
+        saves.day,
+        bool_or(saves.is_async) as is_async,
         count(*) as saves,
-        sum(saved_us - captured_us) as whole_us,
+        sum(saves.saved_us - saves.captured_us) as whole_us,
         -- whole numbers: no order of the saves can change the sum
-        sum(cast(round(1e6 * ln(saved_us - captured_us)) as bigint)) as log_us_e6
-    from save_facts_kept
+        sum(cast(round(1e6 * ln(saves.saved_us - saves.captured_us)) as bigint)) as log_us_e6
+    from save_facts_kept as saves
+    inner join touched_days as touched on saves.day = touched.day
     where
-        is_counted
-        and is_instrumented
-        and status = 'good'
-        and saved_us > captured_us
-    group by job_no, attempt, day
+        saves.is_counted
+        and saves.is_instrumented
+        and saves.status = 'good'
+        and saves.saved_us > saves.captured_us
+    group by saves.job_no, saves.attempt, saves.day
 
 )
 

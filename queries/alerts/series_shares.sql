@@ -16,6 +16,7 @@ spent as (
         days.unsaved_us as unsaved_ratio,
         days.hang_us + days.data_wait_us as stalled_ratio
     from attempt_day_facts_kept as days
+    inner join touched_days as touched on days.day = touched.day
     where
         days.is_counted
         and days.wall_us > days.uninstrumented_us

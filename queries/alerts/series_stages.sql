@@ -5,7 +5,7 @@ select
     facts.attempt,
     facts.team,
     concat(cast(stages.phase as varchar), '_', stages.stage, '_seconds') as metric,
-    case when stages.phase = 'shutdown' then facts.ended_day else facts.first_batch_day end as day,
+    touched.day,
     facts.workload,
     facts.gpus,
     case
@@ -21,6 +21,10 @@ inner join attempt_facts_kept as facts
     on
         stages.job_no = facts.job_no
         and stages.attempt = facts.attempt
+inner join touched_days as touched
+    on
+        case when stages.phase = 'shutdown' then facts.ended_day else facts.first_batch_day end
+        = touched.day
 where
     facts.is_counted
     and facts.is_instrumented

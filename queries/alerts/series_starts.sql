@@ -5,31 +5,31 @@ with
 started as (
 
     select
-        job_no,
-        attempt,
-        team,
-        workload,
-        coalesce(model, '') as model,
-        gpus,
+        facts.job_no,
+        facts.attempt,
+        facts.team,
+        facts.workload,
+        coalesce(facts.model, '') as model,
+        facts.gpus,
         case
-            when attempt = 1 then 'first'
-            when scheduling_us = 0 then 'in place'
+            when facts.attempt = 1 then 'first'
+            when facts.scheduling_us = 0 then 'in place'
             else 'retry'
         end as trial,
-        first_batch_day as day,
-        scheduling_us,
-        hardware_setup_us,
-        launcher_init_us,
-        trainer_init_us,
-        pt2_compile_us,
-        checkpoint_load_us,
-        tts_us,
-        ttr_us
-    from attempt_facts_kept
+        facts.first_batch_day as day,
+        facts.scheduling_us,
+        facts.hardware_setup_us,
+        facts.launcher_init_us,
+        facts.trainer_init_us,
+        facts.pt2_compile_us,
+        facts.checkpoint_load_us,
+        facts.tts_us,
+        facts.ttr_us
+    from attempt_facts_kept as facts
+    inner join touched_days as touched on facts.first_batch_day = touched.day
     where
-        is_counted
-        and is_instrumented
-        and first_batch_day is not null
+        facts.is_counted
+        and facts.is_instrumented
 
 ),
 

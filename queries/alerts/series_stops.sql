@@ -1,20 +1,21 @@
 -- How long each attempt that trained took to stop.
 -- grain: one row per job_no, attempt
 select
-    job_no,
-    attempt,
-    team,
+    facts.job_no,
+    facts.attempt,
+    facts.team,
     'shutdown_seconds' as metric,
-    ended_day as day,
-    workload,
-    gpus,
-    cast(outcome as varchar) as trial,
-    coalesce(model, '') as model,
-    shutdown_us as us
-from attempt_facts_kept
+    facts.ended_day as day,
+    facts.workload,
+    facts.gpus,
+    cast(facts.outcome as varchar) as trial,
+    coalesce(facts.model, '') as model,
+    facts.shutdown_us as us
+from attempt_facts_kept as facts
+inner join touched_days as touched on facts.ended_day = touched.day
 where
-    is_counted
-    and is_instrumented
-    and first_batch_day is not null
-    and outcome <> 'running'
-    and shutdown_us > 0
+    facts.is_counted
+    and facts.is_instrumented
+    and facts.first_batch_day is not null
+    and facts.outcome <> 'running'
+    and facts.shutdown_us > 0

@@ -15,7 +15,6 @@ import duckdb
 
 from ingest import calendar
 from queries import published, regression_tables
-from queries.model import compute
 from queries.regressions import Settings
 
 BEGINS = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
@@ -148,7 +147,6 @@ def asked(serving: Path, select: str) -> list[tuple[Any, ...]]:
 
 
 def cells(warehouse: Path, select: str) -> list[tuple[Any, ...]]:
-    """Rows of a select on the layer `alerts` of a warehouse."""
+    """Rows of a select on the warehouse itself."""
     with duckdb.connect(str(warehouse / "warehouse.duckdb"), read_only=True) as reader:
-        compute(reader, "alerts")
         return reader.execute(select).fetchall()

@@ -230,14 +230,16 @@ def test_classes_of_failures_are_in_the_unit_in_which_failures_are_shown() -> No
     )
     with duckdb.connect() as connection:
         connection.execute(
-            "create table found_regressions as select 'feed' as team, 'failures_storage' as metric,"
+            "create table fresh_regressions as select 'feed' as team, 'failures_storage' as metric,"
             " date '2026-01-08' as started_on, date '2026-01-05' as before_from,"
             " date '2026-01-09' as after_to"
         )
+        connection.execute("create schema warehouse")
         # a thousand GPUs for a day, before and after; 2 failures, then 6, all of storage
         connection.execute(
-            "create table series_cells as select 'feed' as team, metric, day, 'x' as workload,"
-            " 3 as size, exposure, total, 0 as amount_us from (values"
+            "create table warehouse.series_cells_kept as"
+            " select 'feed' as team, metric, day, 'x' as workload, 3 as size,"
+            " exposure, total, 0 as amount_us from (values"
             " ('failures', date '2026-01-06', 86400000, 0),"
             " ('failures', date '2026-01-08', 86400000, 0),"
             " ('failures', date '2026-01-06', 0, 2), ('failures', date '2026-01-08', 0, 6),"

@@ -18,7 +18,7 @@ told as (
             as lost_before,
         coalesce(sum(ends.lost_gpu_us) filter (where ends.day >= found.started_on), 0) / 1e6
             as lost_after
-    from found_regressions as found
+    from fresh_regressions as found
     inner join series_ends as ends
         on
             (found.team = ends.team or found.team = 'fleet')

@@ -24,8 +24,8 @@ told as (
             when cells.metric = found.metric then cells.total
             else 0
         end) as amount
-    from found_regressions as found
-    inner join series_cells as cells
+    from fresh_regressions as found
+    inner join warehouse.series_cells_kept as cells
         on
             (found.team = cells.team or found.team = 'fleet')
             and (

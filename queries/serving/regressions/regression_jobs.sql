@@ -69,7 +69,7 @@ compared as (
                 then spent.gpu_seconds * (1 - classes.before_value / spent.seconds)
             else spent.gpu_seconds
         end as excess_gpu_seconds
-    from found_regressions as found
+    from fresh_regressions as found
     inner join spent
         on
             (found.team = spent.team or found.team = 'fleet')

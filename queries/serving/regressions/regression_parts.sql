@@ -15,8 +15,8 @@ told as (
         sum(cells.exposure) as attempts,
         sum(cells.amount_us) / 1e6 as seconds,
         sum(cells.gpu_us) / 1e6 as gpu_seconds
-    from found_regressions as found
-    inner join series_cells as cells
+    from fresh_regressions as found
+    inner join warehouse.series_cells_kept as cells
         on
             (found.team = cells.team or found.team = 'fleet')
             and cells.metric like '%_seconds'
