@@ -84,17 +84,20 @@ def detail(job_id: str) -> pl.DataFrame:
     Columns: job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail, file (the
     dump it came from). Empty where the job has none. Raises ViewFailed.
     """
-    held = row("select file from job_details where job_id = ?", job_id).get("file")
-    if held is None:
+    held = row("select job_id, job_no, file from job_details where job_id = ?", job_id)
+    if not held:
         return pl.DataFrame()
-    return frame(_DETAIL, str(folder() / "detail" / held), job_id)
+    file = str(folder() / "detail" / held["file"])
+    return frame(_DETAIL, held["job_id"], file, held["job_no"])
 
 
 # Intervals of one area that adjoin are drawn as one: they were cut where a span or a day ended.
 _DETAIL = """
     with told as (
         select
-            rows.* exclude (file_no, base_job_no),
+            ? as job_id,
+            rows.* exclude (job_no, file_no, base_job_no, category)
+            replace (coalesce(rows.category, rows.name) as name),
             files.file,
             rows.kind = 'area'
             and rows.name = lag(rows.name) over before
@@ -102,7 +105,7 @@ _DETAIL = """
             and rows.started_us = lag(rows.ended_us) over before as goes_on
         from read_parquet(?) as rows
         left join ingested_files as files on rows.file_no = files.file_no
-        where rows.job_id = ?
+        where rows.job_no = ?
         window before as (partition by rows.attempt, rows.kind order by rows.started_us)
     ),
     numbered as (

@@ -18,8 +18,8 @@ from queries import NothingPublished, model, published
 
 _REBUILD = "Run `ett-warehouse rebuild`."
 _DETAIL = (
-    *("job_id", "attempt", "kind", "name", "stage", "rank", "started_us", "ended_us", "step"),
-    *("detail", "file_no"),
+    *("job_no", "attempt", "kind", "name", "category", "stage", "rank", "started_us", "ended_us"),
+    *("step", "detail", "file_no"),
 )
 
 

@@ -18,8 +18,8 @@ MOST_FILES = 48
 MERGED_AT_ONCE = 32
 
 _COLUMNS = (
-    "base_job_no, job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail, "
-    "file_no"
+    "base_job_no, job_no, attempt, kind, name, category, stage, rank, started_us, ended_us, step, "
+    "detail, file_no"
 )
 
 

@@ -9,6 +9,7 @@ drawn as (
         attempt_no,
         'area' as kind,
         area as name,
+        cast(null as varchar) as category,
         cast(null as varchar) as stage,
         cast(null as bigint) as rank,
         from_us as started_us,
@@ -24,6 +25,7 @@ drawn as (
         attempt_no,
         'span' as kind,
         cast(phase as varchar) as name,
+        cast(null as varchar) as category,
         stage,
         rank,
         told_from_us as started_us,
@@ -39,6 +41,7 @@ drawn as (
         attempt_no,
         'save' as kind,
         status as name,
+        cast(null as varchar) as category,
         cast(null as varchar) as stage,
         cast(null as bigint) as rank,
         captured_us as started_us,
@@ -53,7 +56,8 @@ drawn as (
     select
         windows.attempt_no,
         'failure' as kind,
-        events.category as name,
+        cast(null as varchar) as name,
+        events.category,
         cast(null as varchar) as stage,
         events.rank,
         events.at_us as started_us,
@@ -72,10 +76,35 @@ drawn as (
 
 select
     facts.base_job_no,
-    names.job_id,
+    windows.job_no,
     facts.attempt,
-    drawn.kind,
-    drawn.name,
+    cast(drawn.kind as enum('area', 'span', 'save', 'failure')) as kind,
+    cast(drawn.name as enum(
+        -- areas and phases
+        'queue',
+        'scheduling',
+        'hardware_setup',
+        'launcher_init',
+        'trainer_init',
+        'pt2_compile',
+        'checkpoint_load',
+        'training',
+        'effective',
+        'unsaved',
+        'hang',
+        'checkpoint_save',
+        'checkpoint_upload',
+        'evaluation',
+        'data_wait',
+        'shutdown',
+        'unaccounted',
+        'uninstrumented',
+        -- of saves
+        'good',
+        'failed',
+        'cut_off'
+    )) as name,
+    drawn.category,
     drawn.stage,
     drawn.rank,
     drawn.started_us,
@@ -89,4 +118,3 @@ inner join attempt_facts as facts
     on
         windows.job_no = facts.job_no
         and windows.attempt = facts.attempt
-inner join job_names as names on windows.job_no = names.job_no

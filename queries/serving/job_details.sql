@@ -3,6 +3,7 @@
 -- changes by: job_id
 select
     names.job_id,
+    names.job_no,
     details.file
 from publishing_names as names
 inner join warehouse.job_details as details on names.base_job_no = details.base_job_no

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -88,7 +89,9 @@ def publish(folder: Path, warehouse: Warehouse, sequence: int = 1) -> Path:
         rows = [row for attempt in warehouse.attempts for row in _detail_rows(attempt)]
         pl.DataFrame(rows, schema=_DETAIL).write_parquet(folder / "detail" / name)
         connection.execute("insert into detail_files values (?)", [name])
-        connection.execute("insert into job_details select job_id, ? from jobs", [name])
+        for job_id in {attempt.job_id for attempt in warehouse.attempts}:
+            job = (job_id, _job_no(job_id), name)
+            connection.execute("insert into job_details values (?, ?, ?)", job)
     (folder / "CURRENT.new").write_text(path.name, encoding="utf-8")
     (folder / "CURRENT.new").rename(folder / "CURRENT")
     return path
@@ -254,8 +257,8 @@ def _intervals(attempt: Attempt) -> Iterable[tuple[str, int, int]]:
 
 
 def _detail_rows(attempt: Attempt) -> Iterable[dict[str, Any]]:
-    base = {"job_id": attempt.job_id, "attempt": attempt.number, "stage": None, "rank": None}
-    base["base_job_no"] = 1
+    base: dict[str, Any] = {"job_no": _job_no(attempt.job_id), "attempt": attempt.number}
+    base |= {"base_job_no": base["job_no"], "category": None, "stage": None, "rank": None}
     for place, (area, start, end) in enumerate(_intervals(attempt)):
         is_recovery = attempt.is_recovering and area in STARTUP_AREAS
         times = {"started_us": start, "ended_us": end, "step": None, "file_no": None}
@@ -290,13 +293,18 @@ def _detail_rows(attempt: Attempt) -> Iterable[dict[str, Any]]:
         yield {
             **base,
             "kind": "failure",
-            "name": "infra/network",
+            "name": None,
+            "category": "infra/network",
             "started_us": end_us,
             "ended_us": None,
             "step": None,
             "detail": attempt.message,
             "file_no": 1,
         }
+
+
+def _job_no(job_id: str) -> int:
+    return zlib.crc32(job_id.encode())
 
 
 def _views(connection: duckdb.DuckDBPyConnection) -> None:
@@ -318,10 +326,11 @@ def _views(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 _DETAIL = {
-    "job_id": pl.String,
+    "job_no": pl.Int64,
     "attempt": pl.Int64,
     "kind": pl.String,
     "name": pl.String,
+    "category": pl.String,
     "stage": pl.String,
     "rank": pl.Int64,
     "started_us": pl.Int64,

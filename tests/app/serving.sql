@@ -350,7 +350,7 @@ insert into regressions by name from found;
 
 create table detail_files (file varchar);
 
-create table job_details (job_id varchar, file varchar);
+create table job_details (job_id varchar, job_no bigint, file varchar);
 
 create table ingested_files as
 select

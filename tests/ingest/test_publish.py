@@ -122,7 +122,7 @@ def test_a_job_that_changes_is_drawn_as_it_is_now_and_the_others_stay(tmp_path: 
     ingest(warehouse, write_dump(tmp_path / "2.jsonl", [alive("a", 86_400)]))
     drawn = [
         (job, (ended - started) // 1_000_000)
-        for job, _, kind, _, _, _, started, ended, _, _ in contents(warehouse)["detail"]
+        for job, _, kind, _, _, _, _, started, ended, _, _ in contents(warehouse)["detail"]
         if kind == "area"
     ]
 

@@ -43,7 +43,7 @@ while not stop.exists():
             files = [str(warehouse / "detail" / name) for name in names]
             told.append(
                 reader.execute(
-                    "select count(distinct job_id) from read_parquet($files)", {"files": files}
+                    "select count(distinct job_no) from read_parquet($files)", {"files": files}
                 ).fetchone()[0]
             )
         seen.append(told[0])

@@ -39,9 +39,10 @@ _TOLD = {"attempts": "* exclude (failure_evidence_file)"}
 # as the page of a job reads it: the rows of each job in the one file that is named for it
 _DETAIL = (
     # of a job in several files only one counts
-    "select told.job_id, attempt, kind, name, stage, rank, started_us, ended_us, step, detail "
+    "select held.job_id, attempt, kind, name, category, stage, rank, started_us, ended_us, step, "
+    "detail "
     "from read_parquet({paths}, filename = 'written') as told inner join job_details as held "
-    "on told.job_id = held.job_id and parse_filename(told.written) = held.file order by all"
+    "on told.job_no = held.job_no and parse_filename(told.written) = held.file order by all"
 )
 
 

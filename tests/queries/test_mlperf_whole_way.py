@@ -173,7 +173,8 @@ def test_the_memory_error_of_one_rank_comes_before_the_timeouts_that_it_caused(b
         for (file,) in rows(both, "select file from detail_files order by file")
         for (message,) in rows(
             both,
-            "select detail from read_parquet(?) where kind = 'failure' and job_id like ? || '@%' "
+            "select detail from read_parquet(?) inner join job_details using (job_no) "
+            "where kind = 'failure' and job_id like ? || '@%' "
             "order by started_us",
             [str(published(both).parent / "detail" / file), RGAT],
         )

@@ -96,6 +96,7 @@ def test_torchrun_under_slurm_is_one_job_of_two_attempts(real_logs: Path, tmp_pa
     outside = rows(
         warehouse,
         "select phases.name, phases.attempt from read_parquet($detail) as phases "
+        "inner join job_details using (job_no) "
         "inner join attempts using (job_id, attempt) where job_id = 'fleet:1153' "
         "and kind = 'area' and (make_timestamp(phases.started_us) < attempts.started_at "
         "or make_timestamp(phases.ended_us) > attempts.ended_at)",
