@@ -106,7 +106,7 @@ def _microseconds(told: str) -> str:
         # its T and Z may be lower case, which a cast alone does not read
         f"then epoch_us(coalesce(try_cast({told} as timestamptz), "
         f"try_cast(upper({told}) as timestamptz))) "
-        f"else cast(try_cast({told} as decimal(20, 6)) * 1000000 as bigint) end"
+        f"else try_cast(try_cast({told} as decimal(20, 6)) * 1000000 as bigint) end"
     )
 
 
