@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench import alarms, rivals
+from bench import alarms, all_knowing, rivals
 from bench.series_fleets import Floats, Step, World, daily_figures
 from queries.detection import cusum, thresholds
 from queries.detection.episodes import history
@@ -17,6 +17,7 @@ SEED = 77_000_000  # calibration never saw it
 WARM_DAYS = cusum.BEFORE_DAYS
 FIRST_DAY = WARM_DAYS + 28
 TIERS = (5.0, 20.0, 100.0)
+_KNOWN_DAYS = 60  # nothing has to be learnt
 _POINTS = ((20.0, 1.2), (20.0, 1.5), (100.0, 1.1), (100.0, 1.2))
 
 
@@ -60,7 +61,18 @@ def compare(series: int) -> None:
     print(f"{'':24}" + "".join(f"{head:>15}" for head in heads))
     for method in _METHODS:
         print(f"{method.name:24}" + _row(method, min(series, method.series or series)), flush=True)
+    _all_knowing(series)
     _false_alarms(series)
+
+
+def _all_knowing(series: int) -> None:
+    told = [
+        all_knowing.reach(SEED, series, _KNOWN_DAYS, _KNOWN_DAYS + 28, *point) for point in _POINTS
+    ]
+    cells = [f"{share:.2f} ({delay:.0f})" for share, delay, _ in told]
+    print(f"{'who knows all but when':24}" + "".join(f"{cell:>15}" for cell in cells))
+    near = [f"{share:.2f}" for _, _, share in told]
+    print(f"{'  first day within 2':24}" + "".join(f"{cell:>15}" for cell in near), flush=True)
 
 
 def _row(method: _Method, series: int) -> str:
