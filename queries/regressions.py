@@ -139,13 +139,14 @@ def detect(cells: pl.DataFrame, through: date, settings: Settings) -> Found:
     Later days are not looked at.
     """
     told = cells.filter(pl.col("day") <= through)
-    rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
+    empty = {name: pl.DataFrame(schema=schema) for name, schema in SCHEMAS.items()}
+    found = {name: [frame] for name, frame in empty.items()}
     pieces = list(_pieces(told, through))
     for place, (piece, until) in enumerate(pieces):
-        for name, more in _of_piece(piece, until, settings).items():
+        for name, frame in _of_piece(piece, until, settings).items():
             if name != "quiet" or place == len(pieces) - 1:
-                rows[name] += more
-    return Found(**{name: pl.DataFrame(rows[name], schema) for name, schema in SCHEMAS.items()})
+                found[name].append(frame)
+    return Found(**{name: pl.concat(frames) for name, frames in found.items()})
 
 
 def _pieces(cells: pl.DataFrame, through: date) -> Iterator[tuple[pl.DataFrame, date]]:
@@ -164,13 +165,14 @@ def _pieces(cells: pl.DataFrame, through: date) -> Iterator[tuple[pl.DataFrame, 
             yield piece, newest + timedelta(days=method.SILENT_DAYS + 1)
 
 
-def _of_piece(cells: pl.DataFrame, until: date, settings: Settings) -> dict[str, list[Row]]:
+def _of_piece(cells: pl.DataFrame, until: date, settings: Settings) -> dict[str, pl.DataFrame]:
     panels = series.panels(cells, until)
     levels, rates = history(panels.levels), history(panels.rates)
     groups = grouping.grouped(levels, rates)
     groups += grouping.near_misses(groups, (levels, rates))
     shifts = grouping.mixed(history(panels.mixes))
-    rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
+    rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS if name != "points"}
+    points: dict[str, list[object]] = {name: [] for name in SCHEMAS["points"]}
     taken: set[tuple[object, ...]] = set()
     for group, is_mix in [*((each, False) for each in groups), *((each, True) for each in shifts)]:
         # part of what the fleet was told of: over with that, it is no row of its own
@@ -183,10 +185,12 @@ def _of_piece(cells: pl.DataFrame, until: date, settings: Settings) -> dict[str,
         rows["regressions"].append(key | _regression(group, panels, settings, is_mix=is_mix))
         rows["gates"] += [key | each for each in _gates(group, is_mix=is_mix)]
         rows["symptoms"] += [key | each for each in _symptoms(group, groups, panels)]
-        rows["points"] += [key | each for each in _points(group.lead, panels)]
+        for name, values in _points(key, group.lead, panels):
+            points[name] += values
         rows["teams"] += [key | each for each in _teams(group.lead)]
     rows["quiet"] = list(_quiet((levels, rates), groups))
-    return rows
+    found = {name: pl.DataFrame(told, SCHEMAS[name]) for name, told in rows.items()}
+    return found | {"points": pl.DataFrame(points, SCHEMAS["points"])}
 
 
 def _key(change: Change, panels: Panels) -> Row:
@@ -279,23 +283,22 @@ def _symptoms(group: Group, groups: Iterable[Group], panels: Panels) -> Iterator
         }
 
 
-def _points(lead: Change, panels: Panels) -> Iterator[Row]:
+def _points(key: Row, lead: Change, panels: Panels) -> Iterator[tuple[str, list[object]]]:
+    """Columns by name, of one series after the other: there are too many points for rows."""
     panel, found = lead.history.panel, lead.episode.found
     first = max(0, min(lead.episode.onset - _POINT_DAYS_BEFORE, panel.days - _POINT_DAYS))
     days = slice(first, min(first + _POINT_DAYS, panel.days))
+    dates = np.array([_day(panels, number) for number in range(days.start, days.stop)])
     beside = list(_beside(lead))
     drawn = effects.points(lead.history, lead.metric, [row for _, row in beside], found, days)
     for (team, _), told in zip(beside, drawn, strict=True):
-        for place in np.flatnonzero(told.told > 0):
-            yield {
-                "series_team": team,
-                "day": _day(panels, first + int(place)),
-                "attempts": round(told.told[place]),
-                "observed": told.observed[place],
-                "expected": told.expected[place],
-                "low": told.low[place],
-                "high": told.high[place],
-            }
+        places = np.flatnonzero(told.told > 0)
+        yield from ((name, [value] * len(places)) for name, value in key.items())
+        yield "series_team", [team] * len(places)
+        yield "day", dates[places].tolist()
+        yield "attempts", np.rint(told.told[places]).astype(np.int64).tolist()
+        for name in ("observed", "expected", "low", "high"):
+            yield name, getattr(told, name)[places].tolist()
 
 
 def _beside(lead: Change) -> Iterator[tuple[str, int]]:
