@@ -116,10 +116,11 @@ def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
 def serve(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the attached database `serving` with what readers see, from the database `warehouse`.
 
-    An empty one is filled whole. In the copy of an earlier one, models that say what they change by
-    replace only their rows of `publishing_jobs` (job_id) or `publishing_days` (day); they read no
-    more than `publishing_names` and `publishing_days` let them. Leaves `serving` as the default.
-    Views and macros name no database: the file can be renamed.
+    An empty one is filled whole. In the copy of an earlier one that the same models filled, views
+    and macros stay, and models that say what they change by replace only their rows of
+    `publishing_jobs` (job_id) or `publishing_days` (day); they read no more than `publishing_names`
+    and `publishing_days` let them. Leaves `serving` as the default. Views and macros name no
+    database: the file can be renamed.
     """
     connection.execute("use serving")
     present = {
@@ -137,10 +138,11 @@ def serve(connection: duckdb.DuckDBPyConnection) -> None:
             )
             connection.execute(f"insert into {model.name} {model.sql}")
         elif parameters := _MACRO.search(model.sql):
-            connection.execute(
-                f"create or replace macro {model.name} ({parameters[1]}) as table {model.sql}"
-            )
-        else:
+            if not present:
+                connection.execute(
+                    f"create macro {model.name} ({parameters[1]}) as table {model.sql}"
+                )
+        elif model.is_stored or not present:
             kind = "table" if model.is_stored else "view"
             connection.execute(f"create or replace {kind} {model.name} as {model.sql}")
 
