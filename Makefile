@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit faults screenshots soak
+.PHONY: help run serve ingest test install check bench sample golden lock clean monitor deploy calibrate fuzz audit faults screenshots soak load
 
 bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
@@ -77,6 +77,10 @@ bench: ## measure ingest, causes and detection on this machine
 soak: ## 20 sessions that click while the sample fleet is published every 15 s: make soak MINUTES=20
 	@tools/install dev
 	$(bin)/python -m bench.sessions --minutes "$(or $(MINUTES),20)"
+
+load: ## 50 sessions and 20 scrapes a second while a million events a minute are ingested, then without: make load MINUTES=10
+	@tools/install dev
+	$(bin)/python -m bench.load --minutes "$(or $(MINUTES),10)"
 
 calibrate: ## set the detector's thresholds anew by replaying fleets in which nothing changes; read their difference before you keep it
 	@tools/install dev

@@ -85,9 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def soak(warehouse: Path, pace: Pace) -> Seen:
     """Let sessions click and publishes come for so long. Changes the warehouse's CURRENT."""
     seen, over = Seen(), threading.Event()
-    with _dashboard(warehouse) as (port, process):
+    with serving("app.dashboard", warehouse) as (port, process):
         working = [
-            threading.Thread(target=_reader, args=(port, number, pace, seen, over))
+            threading.Thread(target=reader, args=(port, number, pace, seen, over))
             for number in range(pace.sessions)
         ]
         working.append(threading.Thread(target=_publisher, args=(warehouse, pace, seen, over)))
@@ -102,7 +102,8 @@ def soak(warehouse: Path, pace: Pace) -> Seen:
     return seen
 
 
-def _reader(port: int, number: int, pace: Pace, seen: Seen, over: threading.Event) -> None:
+def reader(port: int, number: int, pace: Pace, seen: Seen, over: threading.Event) -> None:
+    """One session after another that opens pages of a team, until it is over."""
     chance = random.Random(number)
     over.wait(pace.click * number / pace.sessions)  # not all at once
     while not over.is_set():
@@ -172,7 +173,7 @@ def _watch(process: subprocess.Popen[bytes], pace: Pace, seen: Seen) -> None:
     while (passed := time.monotonic() - began) < pace.seconds:
         before = len(seen.clicks)
         time.sleep(min(pace.line, pace.seconds - passed))
-        seen.memory.append(_memory(process.pid))
+        seen.memory.append(memory(process.pid))
         told = seen.clicks[before:]
         cuts = quantiles(told, n=10) if len(told) > 1 else [0.0] * 9
         print(
@@ -182,10 +183,16 @@ def _watch(process: subprocess.Popen[bytes], pace: Pace, seen: Seen) -> None:
         )
 
 
-def _memory(pid: int) -> float:
+def memory(pid: int) -> float:
     """What a process holds now, in MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def processor(pid: int) -> float:
+    """How long a process has kept processors busy, in seconds."""
+    told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _sample(folder: Path, warehouse: Path) -> None:
@@ -196,13 +203,16 @@ def _sample(folder: Path, warehouse: Path) -> None:
 
 
 @contextmanager
-def _dashboard(warehouse: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def serving(module: str, warehouse: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A face of a warehouse, once it listens: its port, and its process."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-    line = ["-m", "app.dashboard", f"--port={port}", f"--warehouse={warehouse}"]
     process = subprocess.Popen(
-        [sys.executable, *line], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", module, f"--port={port}", f"--warehouse={warehouse}"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         _wait_until_up(port)
@@ -220,7 +230,7 @@ def _wait_until_up(port: int) -> None:
                 return
         except OSError:
             time.sleep(0.2)
-    raise TimeoutError(f"the dashboard did not come up within {START_SECONDS:.0f} s")
+    raise TimeoutError(f"nothing listens at port {port} within {START_SECONDS:.0f} s")
 
 
 if __name__ == "__main__":
