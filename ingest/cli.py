@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import duckdb
 
-from ingest import dumps, facts, loader, plan, publish, warehouse, watch
+from ingest import dumps, facts, loader, plan, publish, spool, warehouse, watch
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
@@ -224,16 +223,22 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
     settings = found_settings()
     moment = _moment(chosen.as_of)
     reading, forced = _reading(chosen, settings), _forced(chosen)
-    with TemporaryDirectory(prefix="ett-ingest-") as spool:
+    with spool.made() as place:
         files, unreadable = dumps.find(
-            chosen.paths, Path(spool), chosen.warehouse, settings.unpacked_ratio
+            chosen.paths, place, chosen.warehouse, settings.unpacked_ratio
         )
         folder = chosen.warehouse
         if chosen.dry_run and not (folder / "warehouse.duckdb").exists():
-            folder = Path(spool) / "warehouse"
+            folder = place / "warehouse"
         summary = Summary(unreadable=unreadable)
         try:
-            with warehouse.opened(folder, _say_waiting, chosen.wait, settings.storage) as opened:
+            with warehouse.opened(
+                folder,
+                _say_waiting,
+                chosen.wait,
+                settings.storage,
+                may_upgrade=not chosen.dry_run,
+            ) as opened:
                 run = _Run(opened, settings, reading, moment, forced, chosen.dry_run)
                 run.load(files, summary)
         except KeyboardInterrupt:

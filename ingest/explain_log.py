@@ -10,10 +10,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
-from ingest import causes, causes_told, dumps
+from ingest import causes, causes_told, dumps, spool
 from ingest.causes import MESSAGE_CHARACTERS, Finding
 from ingest.causes_own import read_rules
 from ingest.causes_rules import INFORMATIONAL_RANK, Kind, RuleBook, shipped_attributions
@@ -73,8 +72,8 @@ def _explain(paths: Sequence[str]) -> int:
     book = read_rules(Path(os.environ.get("ETT_CONFIG", "ett.toml")))
     warehouse = Path(os.environ.get("ETT_WAREHOUSE", "warehouse"))
     statuses = []
-    with TemporaryDirectory(prefix="ett-explain-") as spool:
-        files, unreadable = dumps.find(paths, Path(spool), warehouse)
+    with spool.made() as place:
+        files, unreadable = dumps.find(paths, place, warehouse)
         for why in unreadable:
             print(_shown(f"ett-explain: cannot read {why}"), file=sys.stderr)
         for file in files:

@@ -145,7 +145,7 @@ def _rebuild(chosen: argparse.Namespace) -> int:
 def _prune(chosen: argparse.Namespace) -> int:
     settings, now = _begin(chosen)
     before_us = calendar.midnight_us(chosen.before, ZoneInfo(settings.timezone))
-    with _opened(chosen, settings) as opened:
+    with _opened(chosen, settings, may_upgrade=not chosen.dry_run) as opened:
         _refuse_too_late(opened, chosen.before, settings)
         facts.prepare(opened, settings)
         if not chosen.dry_run:
@@ -201,9 +201,11 @@ def _refuse_nothing(folder: Path) -> None:
 
 
 def _opened(
-    chosen: argparse.Namespace, settings: Settings
+    chosen: argparse.Namespace, settings: Settings, *, may_upgrade: bool = True
 ) -> AbstractContextManager[warehouse.Warehouse]:
-    return warehouse.opened(chosen.warehouse, _say_waiting, chosen.wait, settings.storage)
+    return warehouse.opened(
+        chosen.warehouse, _say_waiting, chosen.wait, settings.storage, may_upgrade=may_upgrade
+    )
 
 
 def _refuse_too_late(opened: warehouse.Warehouse, before: date, settings: Settings) -> None:

@@ -52,14 +52,17 @@ def opened(
     waiting: Callable[[str], None],
     patience_seconds: float,
     storage: Storage = Storage(),
+    *,
+    may_upgrade: bool = True,
 ) -> Iterator[Warehouse]:
     """Hold the folder's lock and open the writer's file. `waiting` is told who holds it meanwhile.
 
-    A file of an older release is upgraded. Raises WarehouseBusy when the lock is not free in time,
-    WarehouseUnusable where nothing can be written or the file is of a newer release.
+    A file of an older release is upgraded, where that is wanted. Raises WarehouseBusy when the lock
+    is not free in time, WarehouseUnusable where nothing can be written or the file is of another
+    release.
     """
     with locked(folder, waiting, patience_seconds):
-        connection = _connect(folder, storage)
+        connection = _connect(folder, storage, may_upgrade)
         try:
             yield Warehouse(folder, connection)
         finally:
@@ -130,7 +133,7 @@ def _holder(lock: IO[str]) -> str:
         return "another process"
 
 
-def _connect(folder: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
+def _connect(folder: Path, storage: Storage, may_upgrade: bool) -> duckdb.DuckDBPyConnection:
     path = folder / "warehouse.duckdb"
     connection = _open(path, storage)
     try:
@@ -144,6 +147,12 @@ def _connect(folder: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
         connection.close()
         raise
     connection.close()
+    if not may_upgrade:
+        raise WarehouseUnusable(
+            f"{path} was written by an older release: its schema is {version}, this release has "
+            f"{SCHEMA_VERSION}. A dry run changes nothing, and so cannot read it: run "
+            f"`ett-warehouse rebuild --warehouse {folder}` first, which brings it to this release."
+        )
     migrations.upgrade(path, version)
     return _open(path, storage)
 

@@ -577,3 +577,35 @@ def test_three_thousand_small_files_load_in_one_go(tmp_path: Path, warehouse: Pa
         warehouse, "select count(*), count(distinct file) from ingested_files where events = 1"
     )
     assert [(3_000,)] == rows(warehouse, "select count(*) from jobs")
+
+
+# The folder of a run
+
+
+def test_what_a_killed_run_left_outside_the_warehouse_goes_with_the_next(
+    tmp_path: Path, dump: Path, warehouse: Path
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    line = [sys.executable, "-m", "ingest.cli", "--warehouse", str(warehouse), "-"]
+    environment = {**os.environ, "TMPDIR": str(place)}
+    both = [
+        subprocess.Popen(
+            line, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        for _ in range(2)
+    ]
+    deadline = time.monotonic() + 60
+    while len(list(place.iterdir())) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    killed, living = both
+    killed.kill()
+    killed.communicate()
+    run(warehouse, dump, environment={"TMPDIR": str(place)})
+    left = list(place.iterdir())
+    living.communicate(dump.read_bytes())
+
+    assert 1 == len(left)
+    assert 0 == living.returncode
+    assert [] == list(place.iterdir())

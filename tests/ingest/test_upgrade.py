@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from app import warehouse as reading
-from ingest import migrations
+from ingest import keep, migrations
 from ingest import warehouse as writing
 from ingest.errors import WarehouseUnusable
 from queries import SCHEMA_VERSION, PublishedByNewerRelease, published
@@ -76,6 +76,27 @@ def test_what_an_older_release_published_stands_until_the_upgrade_is_published(
 
     assert before == (warehouse / "warehouse.duckdb").read_bytes()
     assert [] == list(warehouse.glob("*.upgrading*"))
+
+
+@pytest.mark.parametrize("command", ["ingest", "prune"])
+def test_a_dry_run_leaves_a_warehouse_of_an_older_release_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    warehouse = old_warehouse(tmp_path / "warehouse", 2)
+    before = (warehouse / "warehouse.duckdb").read_bytes()
+    if command == "ingest":
+        status = ingest(warehouse, "--dry-run", OLD / "events.jsonl.gz")
+    else:
+        arguments = ["--dry-run", "--before", "2026-03-01", "--warehouse", str(warehouse)]
+        status = keep.main(["prune", *arguments])
+
+    assert 2 == status
+    assert (
+        f"{warehouse / 'warehouse.duckdb'} was written by an older release: its schema is 2, this "
+        f"release has {SCHEMA_VERSION}. A dry run changes nothing, and so cannot read it: run "
+        f"`ett-warehouse rebuild --warehouse {warehouse}` first, which brings it to this release."
+    ) in capsys.readouterr().err
+    assert before == (warehouse / "warehouse.duckdb").read_bytes()
 
 
 def test_a_warehouse_of_a_newer_release_is_refused_with_a_sentence(tmp_path: Path) -> None:
