@@ -85,7 +85,7 @@ class Follower:
         file = dumps.found_at(sight.path, self.warehouse, self.unpacked_ratio)
         if file is None or file.bytes == 0:
             return Decision(Handled(sight, str(sight.path)))
-        if before is not None and not _goes_on(before, file):
+        if before is not None and not _goes_on(before, sight, file):
             before = None
         if before is not None:
             file = replace(file, name=before.name)
@@ -148,10 +148,12 @@ class Follower:
         return Decision(then, one)
 
 
-def _goes_on(before: Handled, file: dumps.DumpFile) -> bool:
+def _goes_on(before: Handled, sight: Sight, file: dumps.DumpFile) -> bool:
     """Whether it is the file of before: a number of a file is given to another once it is free."""
     if before.place is not None:
-        return tails.goes_on(before.place, file)
+        # who writes and adds nothing has written over something
+        is_written_over = sight.bytes == before.sight.bytes and not sight.is_as(before.sight)
+        return tails.goes_on(before.place, file, is_written_over=is_written_over)
     return file.bytes >= before.length and tails.mark(file, before.length) == before.mark
 
 

@@ -88,9 +88,18 @@ def known(
     return found and replace(found, mark=mark(file, found.start))
 
 
-def goes_on(place: Place, file: dumps.DumpFile) -> bool:
-    """Whether a file still begins with what is loaded of it."""
-    return file.bytes >= place.taken and mark(file, place.start) == place.mark
+def goes_on(place: Place, file: dumps.DumpFile, *, is_written_over: bool) -> bool:
+    """Whether a file still begins with what is loaded of it. Reads all of that only where it may
+    have been `is_written_over`.
+    """
+    if file.bytes < place.taken or mark(file, place.start) != place.mark:
+        return False
+    if not is_written_over:
+        return True
+    read = _Read(beginning(file.name))
+    with file.path.open("rb", buffering=0) as stream:
+        read.up_to(stream, place.start)
+    return read.digest.digest() == place.digest.digest()
 
 
 def next_piece(place: Place, file: dumps.DumpFile, copy: Path, *, is_whole: bool) -> Piece | None:

@@ -231,6 +231,23 @@ def test_a_text_that_is_written_anew_to_the_same_length_is_read_anew(
     assert 2 == len(watched.ledger())
 
 
+def test_a_log_of_events_that_is_written_over_in_its_middle_is_read_anew(
+    watched: Looks, log: Path
+) -> None:
+    before, after = lines(*["before"] * 200), lines(*["after"] * 200)
+    log.write_text(before + lines("first") + after, encoding="utf-8")
+    watched.look()
+    with log.open("r+", encoding="utf-8") as file:
+        file.seek(len(before))
+        file.write(lines("other"))
+    watched.look()
+    os.utime(log)
+    watched.look()
+
+    assert ["after", "before", "first", "other"] == jobs(watched.folder)
+    assert 2 == len(watched.ledger())
+
+
 def test_half_a_line_of_text_waits_for_its_end(watched: Looks, log: Path) -> None:
     whole = "JobID|JobIDRaw|State|Start|End|Submit|Elapsed|AllocTRES\n"
     log.write_text(whole + "17|17|COMPLE", encoding="utf-8")
