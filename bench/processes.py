@@ -38,12 +38,10 @@ def python(*arguments: object) -> Cost:
     return run([sys.executable, *map(str, arguments)])
 
 
-def in_turn(
-    runs: int, first: Callable[[], Cost], second: Callable[[], Cost]
-) -> tuple[list[Cost], list[Cost]]:
-    """Run two commands A B A B ..., so that a machine that drifts drifts for both."""
-    pairs = [(first(), second()) for _ in range(runs)]
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+def in_turn(runs: int, *commands: Callable[[], Cost]) -> list[list[Cost]]:
+    """Run commands A B C A B C ..., so that a machine that drifts drifts for all of them."""
+    rounds = [[command() for command in commands] for _ in range(runs)]
+    return [list(costs) for costs in zip(*rounds, strict=True)]
 
 
 def middle(costs: Sequence[Cost]) -> Cost:
