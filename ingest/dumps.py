@@ -38,6 +38,7 @@ _BOM = b"\xef\xbb\xbf"
 _APART = re.compile(rb'"[ \t\r]+:')
 _OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock|watch\.")
 _RUN = re.compile(rb"[ \t\r]+:")  # from another block: no one looks further back
+_OF_A_CHECKSUM = ("CRC check failed", "Incorrect length of data")  # as the gzip module says it
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
@@ -317,6 +318,7 @@ class Unpacked(io.RawIOBase):
         super().__init__()
         self.fault: str | None = None
         self.is_too_large = False
+        self.is_damaged = False  # it ends where it should, and its checksum is another one's
         self._given = 0
         self._file = file
         self._packed = file.path.open("rb")
@@ -351,6 +353,7 @@ class Unpacked(io.RawIOBase):
             piece = self._stream.read1(size)
         except _BROKEN as error:
             self.fault = str(error)
+            self.is_damaged = self.fault.startswith(_OF_A_CHECKSUM)
             return b""
         if not piece and self._file.compression == "zstd" and _is_cut_off(self._file.path):
             self.fault = "the last frame has no end"

@@ -138,9 +138,14 @@ def _load(
     ledger.enter(connection, readable, reading, moment)
     ledger.forget_shorter(connection, readable)
     store.deduplicate(connection)
-    retention.turn_away(connection)
+    retention.turn_away(
+        connection,
+        [one.file_no for one in readable if one.incoming.follows is None],
+        [one.incoming.grown_from for one in readable if one.incoming.grown_from is not None],
+    )
     store.keep(connection)
     connection.execute("insert into batch_jobs from forgotten_jobs except from batch_jobs")
+    rejects.forget_told(connection, [one.file_no for one in readable if _is_new(one.incoming)])
     ledger.count(connection)
     rejects.shift(
         connection,
@@ -150,6 +155,11 @@ def _load(
     loaded = [_loaded(connection, one, unreadable.get(one.file_no)) for one in numbered]
     connection.execute("drop view batch")
     return loaded
+
+
+def _is_new(one: Incoming) -> bool:
+    """Whether it is neither a piece of a dump nor one that grew."""
+    return one.follows is None and one.grown_from is None
 
 
 def _join_pieces(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:

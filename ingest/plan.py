@@ -57,6 +57,10 @@ def look_at(
     if known is not None:
         file_no, name, loaded_as = known
         return Skipped(file.name, f"is loaded already, as {loaded_as} from {name}", file_no)
+    try:
+        unpacking.refuse_damaged(file)
+    except (OSError, UnreadableDump) as error:
+        return Skipped(file.name, f"cannot be read: {error}")
     grown = [
         file_no for file_no, size, sha256 in shorter if fingerprint.prefixes.get(size) == sha256
     ]

@@ -17,6 +17,8 @@ _COLUMNS = {
     "line": pl.String,
 }
 
+_LINES = "list(hash(line_number, reason, detail, line) order by line_number, reason, detail, line)"
+
 
 def begin(connection: duckdb.DuckDBPyConnection) -> None:
     """An empty table `rejects` for the batch: file_no, line_number, reason, detail, line."""
@@ -46,6 +48,30 @@ def add_breaks(
         file_no,
         [Rejected(one.line_number + 1, Reason.NOT_JSON, one.why, "") for one in broken],
     )
+
+
+def forget_told(connection: duckdb.DuckDBPyConnection, dumps: Sequence[int]) -> None:
+    """Forget the rejects of dumps that tell nothing new: no event, and the same lines set aside in
+    the same places as in another dump. Such a dump was packed in another way. Reads `batch`.
+    """
+    connection.execute(
+        "create or replace temp table quiet as select file_no, count(*) as lines, "
+        f"{_LINES} as told from rejects where list_contains(?, file_no) "
+        "and file_no not in (select file_no from batch) group by file_no",
+        [list(dumps)],
+    )
+    if connection.execute("select 1 from quiet limit 1").fetchone() is None:
+        return
+    connection.execute(
+        "create or replace temp table retold as "
+        "with known as ("
+        f"select file_no, {_LINES} as told from rejected_lines where file_no in "
+        "(select file_no from files where rejected in (select lines from quiet)) group by file_no "
+        f"union all select file_no, {_LINES} as told from rejects group by file_no"
+        ") select distinct quiet.file_no from quiet inner join known "
+        "on quiet.told = known.told and known.file_no < quiet.file_no"
+    )
+    connection.execute("delete from rejects where file_no in (select file_no from retold)")
 
 
 def shift(connection: duckdb.DuckDBPyConnection, lines: dict[int, int]) -> None:

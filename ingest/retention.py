@@ -9,6 +9,7 @@ would be wrong. Later events of the same id are a job of their own.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -75,6 +76,13 @@ _IS_NAMED_BY_PRUNED = """
     where batch.row_key is not null
 """
 
+# made where something was pruned: how much of a dump was turned away, by the job that is shown
+_LATE = """
+    create table if not exists late_events (
+        file_no integer not null, shown_no bigint not null, events bigint not null
+    )
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
@@ -119,20 +127,26 @@ def spare(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"delete from {table} where job_no in (select job_no from pruned_jobs)")
 
 
-def turn_away(connection: duckdb.DuckDBPyConnection) -> None:
+def turn_away(
+    connection: duckdb.DuckDBPyConnection, whole: Sequence[int], shorter: Sequence[int]
+) -> None:
     """Leave out of `batch` what comes too late for a pruned job, and count it among its anomalies.
 
     Too late is also a trainer's word on a pruned job of the scheduler, and a scheduler's row of a
-    job that a pruned trainer ran under: one timeline, whose numbers stand.
+    job that a pruned trainer ran under: one timeline, whose numbers stand. `whole`: the dumps of
+    the batch that are no pieces; `shorter`: those that some of them were before they grew. What
+    these told counts no more: the whole tells it again, at every look at a log that grows.
     """
     if connection.execute("select 1 from pruned_jobs limit 1").fetchone() is None:
         return
+    connection.execute(_LATE)
+    _take_back(connection, shorter)
     connection.execute(f"create or replace temp table closed as {_closed(connection)}")
     late = connection.execute(
         "create or replace temp table late as "
-        "select closed.shown_no, count(*) as events, min(batch.at_us) as first_us "
+        "select batch.file_no, closed.shown_no, count(*) as events, min(batch.at_us) as first_us "
         "from batch inner join closed on batch.job_key = closed.job_key "
-        "where batch.at_us < closed.before_us group by closed.shown_no"
+        "where batch.at_us < closed.before_us group by batch.file_no, closed.shown_no"
     ).fetchone()
     if late is not None and late[0]:
         connection.execute(
@@ -141,7 +155,8 @@ def turn_away(connection: duckdb.DuckDBPyConnection) -> None:
             "where closed.job_key is null or batch.at_us >= closed.before_us"
         )
         connection.execute("create or replace temp view batch as select * from in_time")
-        _note_late(connection)
+        _note_late(connection, whole)
+    _forget_none_late(connection)
     _tell_lives_apart(connection)
 
 
@@ -235,7 +250,33 @@ def _closed(connection: duckdb.DuckDBPyConnection) -> str:
     )
 
 
-def _note_late(connection: duckdb.DuckDBPyConnection) -> None:
+def _take_back(connection: duckdb.DuckDBPyConnection, shorter: Sequence[int]) -> None:
+    connection.execute(
+        "update contradiction_facts_kept as known set times = known.times - gone.events from "
+        "(select shown_no, sum(events) as events from late_events "
+        "where list_contains(?, file_no) group by shown_no) as gone "
+        "where known.base_job_no = gone.shown_no and known.kind = 'late_for_pruned'",
+        [list(shorter)],
+    )
+    connection.execute("delete from late_events where list_contains(?, file_no)", [list(shorter)])
+
+
+def _forget_none_late(connection: duckdb.DuckDBPyConnection) -> None:
+    none = "kind = 'late_for_pruned' and times <= 0"
+    _note_unpublished(connection, f"select base_job_no from contradiction_facts_kept where {none}")
+    connection.execute(f"delete from contradiction_facts_kept where {none}")
+
+
+def _note_late(connection: duckdb.DuckDBPyConnection, whole: Sequence[int]) -> None:
+    connection.execute(
+        "insert into late_events select file_no, shown_no, events from late "
+        "where list_contains(?, file_no)",
+        [list(whole)],
+    )
+    connection.execute(
+        "create or replace temp table late as select shown_no, sum(events) as events, "
+        "min(first_us) as first_us from late group by shown_no"
+    )
     connection.execute(
         "update contradiction_facts_kept as known set times = known.times + late.events, "
         "first_us = least(known.first_us, late.first_us) from late "

@@ -1,4 +1,4 @@
-"""What is refused before a dump is read: bombs, and archives of several files.
+"""What is refused before a dump is read: bombs, damaged files, and archives of several.
 
 A bomb is a compressed file that unpacks to far more than dumps do. Its size is estimated from what
 is cheap to see, and only what looks like one is unpacked to be sure, and thrown away meanwhile.
@@ -40,6 +40,24 @@ def refuse_bomb(file: DumpFile) -> None:
             pass
         if isinstance(stream.raw, dumps.Unpacked) and stream.raw.is_too_large:
             raise UnreadableDump(str(stream.raw.fault))
+
+
+def refuse_damaged(file: DumpFile) -> None:
+    """Raise UnreadableDump where a gzip dump unpacks to its end and its checksum does not hold.
+
+    The engine looks at no checksum, and any number in such a dump may be a wrong one. One that
+    breaks off is another matter: what comes before the break is right.
+    """
+    if file.compression != "gzip":
+        return
+    with dumps.opened(file) as stream:
+        while stream.read(_READ):
+            pass
+        if isinstance(stream.raw, dumps.Unpacked) and stream.raw.is_damaged:
+            raise UnreadableDump(
+                "its gzip checksum is not that of what it unpacks to: some of its bytes were "
+                "changed since it was written. Copy it again from where it was made"
+            )
 
 
 def refuse_archive(head: bytes) -> None:

@@ -153,8 +153,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dumps.mkdir()
     known, _ = numbered(GOOD)
     beside, _ = numbered(GOOD | GOOD_BESIDE)
-    (dumps / "known.jsonl").write_bytes(known)
-    (dumps / "known.gz").write_bytes(gzip.compress(known))
+    # each with an event of its own: else it would be another one again, packed in another way
+    (dumps / "known.jsonl").write_bytes(known + b"\n" + lines("its own", 1))
+    (dumps / "known.gz").write_bytes(gzip.compress(known + b"\n" + lines("its own too", 1)))
     (dumps / "beside.jsonl").write_bytes(beside + b"\n")
     (dumps / "beside.zst").write_bytes(zstandard.compress(beside.replace(b"\n", b"\r\n")))
 
@@ -331,6 +332,32 @@ def test_a_whole_file_loads_wholly(packed: Path, name: str) -> None:
     assert [(3, 0)] == rows(
         packed, "select events, rejected from ingested_files where suffix(file, ?)", ["/" + name]
     )
+
+
+@pytest.mark.parametrize("wrong", ["content", "checksum", "length"])
+def test_a_gzip_dump_that_unpacks_to_what_was_never_packed_is_left_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str
+) -> None:
+    good = gzip.compress(lines("a", 3, step=7), compresslevel=0)
+    bad = {
+        "content": good.replace(b'"step": 7', b'"step": 8'),
+        "checksum": good[:-8] + b"oops" + good[-4:],
+        "length": good[:-4] + b"oops",
+    }
+    dump = tmp_path / "dump.gz"
+    dump.write_bytes(bad[wrong])
+    text = tmp_path / "sacct.gz"
+    text.write_bytes(gzip.compress(b"JobID|State|Start\n1|COMPLETED|2026-03-01T00:00:00\n", 0))
+    text.write_bytes(text.read_bytes().replace(b"COMPLETED", b"CANCELLED"))
+    refused = ingest(tmp_path / "warehouse", dump, text)
+    said = capsys.readouterr().out
+    dump.write_bytes(good)
+    loaded = ingest(tmp_path / "warehouse", dump)
+
+    assert (2, 0) == (refused, loaded)
+    assert f"left aside {dump}: it cannot be read: its gzip checksum is not that of what" in said
+    assert f"left aside {text}: it cannot be read: its gzip checksum is not that of what" in said
+    assert [(7,)] == kept(tmp_path / "warehouse", "select distinct step from events")
 
 
 @pytest.mark.parametrize("name", BROKEN)

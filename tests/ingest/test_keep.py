@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from ingest import keep
 from queries import published
+from tests.ingest.test_training_log_collector import MEGATRON
 from tests.ingest.warehouses import VIEWS, contents, differences, fleet, kept, life
 from tests.queries import telling
 from tests.queries.engine import ingest, rows, write_dump
@@ -172,7 +175,7 @@ def test_what_was_pruned_keeps_its_numbers_whatever_comes_later(
     after = contents(warehouse, NUMBERS)
     left = kept(
         warehouse,
-        "select job_key from job_keys where job_no in (select job_no from events) order by all",
+        f"select job_key {LEFT} order by all",
     )
 
     assert (0, 0) == (would, pruned)
@@ -222,6 +225,43 @@ def test_late_events_of_a_pruned_job_are_an_anomaly_and_later_ones_a_job_of_thei
     )
     assert 0 == warehouse_command("check", warehouse)
 
+
+def test_a_log_that_goes_on_after_a_prune_brings_nothing_back_and_counts_it_once(
+    tmp_path: Path,
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    text, native = tmp_path / "train" / "megatron.log", tmp_path / "native.log"
+    text.parent.mkdir()
+    text.write_text(MEGATRON, encoding="utf-8")
+    write_dump(native, [*life("a"), *later(19, life("b"))])
+    ingest(warehouse, "--as-of", REACHES, text, native)
+    [(told,)] = kept(
+        warehouse,
+        "select count(*) from events inner join job_keys using (job_no) where job_key = 'megatron'",
+    )
+    assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-10")
+    before = numbers(warehouse, "2026-03-10")
+    for _ in range(2):
+        for log, line in ((text, "more\n"), (native, json.dumps(later(19, life("b"))[0]) + "\n")):
+            with log.open("a", encoding="utf-8") as file:
+                file.write(line)
+        assert 0 == ingest(warehouse, text, native)
+    native.with_suffix(".gz").write_bytes(gzip.compress(native.read_bytes() + b"\n"))
+    ingest(warehouse, native.with_suffix(".gz"))
+
+    assert [("a",), ("megatron",)] == kept(warehouse, "select job_key from pruned_jobs order by 1")
+    assert [("b",)] == kept(warehouse, f"select job_key {LEFT}")
+    assert before == numbers(warehouse, "2026-03-10")
+    # each telling of the native log in other words is one more; the log that grows is one
+    assert [("a", 8), ("megatron", told)] == rows(
+        warehouse,
+        "select job_id, 1 + regexp_extract(detail, '(\\d+) more', 1)::int from anomalies "
+        "where kind = 'late_for_pruned' order by 1",
+    )
+    assert 0 == warehouse_command("check", warehouse)
+
+
+LEFT = "from job_keys where job_no in (select job_no from events)"
 
 WALLS = """
     select job_id, wall_seconds from jobs

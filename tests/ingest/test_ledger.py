@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from tests.ingest.test_training_log_collector import MEGATRON
 from tests.ingest.warehouses import alive, differences, kept, life
@@ -122,6 +123,26 @@ def test_lines_that_came_just_before_a_log_was_compressed_are_loaded(tmp_path: P
 
     assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
     assert [(2, "not_json")] == rows(warehouse, "select line_number, reason from rejected_lines")
+
+
+def test_a_dump_that_is_packed_anew_lists_its_bad_lines_once(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    content = json.dumps(alive("a")).encode() + b"\nbroken\n"
+    (tmp_path / "a.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "a.zst").write_bytes(zstandard.compress(content))
+    ingest(warehouse, tmp_path / "a.gz", tmp_path / "a.zst")
+    (tmp_path / "moved").write_bytes(content)
+    ingest(warehouse, tmp_path / "moved")
+    # bad in another place: not the same dump
+    (tmp_path / "other").write_bytes(b"\n" + content)
+    ingest(warehouse, tmp_path / "other")
+
+    assert [("a.gz", 1, 1), ("a.zst", 0, 0), ("moved", 0, 0), ("other", 0, 1)] == rows(
+        warehouse, "select parse_filename(file), events, rejected from ingested_files order by 1"
+    )
+    assert [("a.gz", 2), ("other", 3)] == rows(
+        warehouse, "select parse_filename(file), line_number from rejected_lines order by 1"
+    )
 
 
 def test_the_same_name_in_another_folder_is_another_dump(tmp_path: Path) -> None:
