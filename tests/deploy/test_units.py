@@ -62,3 +62,13 @@ def test_a_container_may_write_no_more_than_it_needs_and_is_reached_from_this_ma
     assert ["ALL"] == service["cap_drop"]
     assert (["state:/var/lib/ett"] if name == "ingest" else []) == writable
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+
+
+def test_an_image_holds_nothing_that_was_made_here() -> None:
+    made = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    left_out = (ROOT / "deploy/Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    names = {line.strip("/") for line in made if line and not line.startswith("#")}
+
+    assert names | {".git"} == {
+        line.removeprefix("**/") for line in left_out if not line.startswith("#")
+    }
