@@ -1,7 +1,7 @@
 """Kills and full disks at random points: nothing may be lost, halved, doubled or unreadable.
 
-`make faults` runs it long; a short run is part of the tests. Ends with 1 and keeps the warehouse at
-the first thing that is not as it must be.
+`make faults` runs it long, on every processor; a short run is part of the tests. Ends with 1 and
+keeps the warehouse at the first thing that is not as it must be.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Harness:
     folder: Path
     chance: random.Random
     counts: Counter[str] = field(default_factory=Counter)
+    reaches: dict[object, float] = field(default_factory=dict)  # see `_draw`
 
     @property
     def log(self) -> Path:
@@ -66,18 +67,61 @@ class Story:
     expected: str
 
 
+@dataclass(frozen=True, slots=True)
+class First:
+    """A warehouse to which there is something to add on a full disk, and what comes of it."""
+
+    story: Story
+    warehouse: Path
+    before: str
+    after: str
+    megabytes: float
+
+
 def main() -> int:
     asked = _parser().parse_args()
     harness = Harness(Path(mkdtemp(prefix="ett-faults-")), random.Random(asked.seed))
     print(f"in {harness.folder}, seed {asked.seed}", file=sys.stderr)
     try:
         stories = list(_stories(harness, small=asked.small))
-        _kill(harness, stories, asked.kills)
-        _fill(harness, stories[0], asked.full)
+        _share(harness, stories, asked)
     except AssertionError as error:
-        print(f"{error}\n{json.dumps(harness.counts)}\nkept: {harness.folder}", file=sys.stderr)
+        print(f"{error}\nkept: {harness.folder}", file=sys.stderr)
         return 1
     shutil.rmtree(harness.folder)
+    print(json.dumps(harness.counts))
+    return 0
+
+
+def _share(harness: Harness, stories: list[Story], asked: argparse.Namespace) -> None:
+    """Let as many workers as there are processors do it, each in a folder of its own."""
+    workers = 1 if asked.small else os.cpu_count() or 1
+    first = _first(harness, stories[0]) if asked.full else None
+    parts = []
+    for number in range(workers):
+        part = Harness(harness.folder / f"worker-{number}", random.Random(harness.chance.random()))
+        part.folder.mkdir()
+        kills = len(range(number, asked.kills, workers))
+        full = len(range(number, asked.full, workers))
+        # what a worker begins with is what another one ends with
+        turn = number % len(stories)
+        mine = stories[turn:] + stories[:turn]
+        work = partial(_work, part, mine, kills, first, full)
+        parts.append((part, start(work, part.folder / "said")))
+    print(f"progress: {harness.folder}/worker-*/said", file=sys.stderr)
+    ended = [(part, os.waitpid(child, 0)[1]) for part, child in parts]
+    for part, status in ended:
+        said = (part.folder / "said").read_text(encoding="utf-8")
+        assert status == 0, said
+        harness.counts += Counter(json.loads(said.splitlines()[-1]))
+
+
+def _work(
+    harness: Harness, stories: list[Story], kills: int, first: First | None, full: int
+) -> int:
+    _kill(harness, stories, kills)
+    if first is not None:
+        _fill(harness, first, full)
     print(json.dumps(harness.counts))
     return 0
 
@@ -92,9 +136,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _stories(harness: Harness, *, small: bool) -> Iterator[Story]:
-    events = fleet(51, size=2 if small else 6)
+    events = fleet(51, size=1 if small else 6)
+    many = 2 if small else 3
     dumps = [
-        write_dump(harness.folder / f"{number}.jsonl", events[number::3]) for number in range(3)
+        write_dump(harness.folder / f"{number}.jsonl", events[number::many])
+        for number in range(many)
     ]
     yield _story(harness, "ingest", lambda _: None, lambda place: eager_ingest(place, *dumps))
     if small:
@@ -154,24 +200,37 @@ def _kill(harness: Harness, stories: list[Story], kills: int) -> None:
         rounds += 1
         place = harness.folder / f"killed-{rounds}"
         story.begin(place)
+        before = harness.counts["kills"]
         with _reader(harness, place):
-            _kill_one(harness, story, place, min(KILLS_A_ROUND, kills - harness.counts["kills"]))
+            _kill_one(harness, story, place, min(KILLS_A_ROUND, kills - before))
             _finish(harness, story.act(place), f"{story.name} cannot be finished")
-        _must_be_whole(harness, story, place)
+        if harness.counts["kills"] > before:
+            _must_be_whole(harness, story, place)
         shutil.rmtree(place)
         _progress(harness)
 
 
 def _kill_one(harness: Harness, story: Story, place: Path, most: int) -> None:
-    for _ in range(most):
-        after = harness.chance.uniform(0, story.seconds)
+    for number in range(most):
+        which = (story.name, number)
+        after = _draw(harness, which, story.seconds)
         ended = run(story.act(place), harness.log, kill_after=after)
         assert "Traceback" not in ended.said, ended.said
-        harness.counts["kills"] += ended.status == -signal.SIGKILL
-        harness.counts[f"kills of {story.name}"] += ended.status == -signal.SIGKILL
         if ended.status != -signal.SIGKILL:
             assert ended.status == 0, f"{story.name} after a kill: {ended.said}"
+            harness.reaches[which] = ended.seconds
             return
+        harness.counts["kills"] += 1
+        harness.counts[f"kills of {story.name}"] += 1
+
+
+def _draw(harness: Harness, which: object, at_first: float) -> float:
+    """How far to let something go. As far as it may take, and a little more each time: the machine
+    may be slower by now. Who calls says how far that was where it was too far.
+    """
+    reach = harness.reaches.get(which, at_first)
+    harness.reaches[which] = reach * 1.05
+    return harness.chance.uniform(0, reach)
 
 
 def _must_be_whole(harness: Harness, story: Story, place: Path) -> None:
@@ -196,48 +255,48 @@ def _reader(harness: Harness, place: Path) -> Iterator[None]:
     assert not faults, f"{len(faults)} reads failed, the first: {faults[0]}"
 
 
-def _fill(harness: Harness, story: Story, times: int) -> None:
-    """A disk of random size; the first third of the dumps is published before it is that small."""
+def _first(harness: Harness, story: Story) -> First | None:
     if os.geteuid() != 0:
         print("no full disks: only root can mount one", file=sys.stderr)
-        return
-    whole = _megabytes(harness.folder / f"whole-{story.name}")
+        return None
+    place, whole = harness.folder / "first", harness.folder / "first-and-all"
+    dump = write_dump(harness.folder / "first.jsonl", life("first"))
+    _finish(harness, eager_ingest(place, dump), "the first dump")
+    shutil.copytree(place, whole)
+    _finish(harness, story.act(whole), "the others")
+    before, after = digest(place, harness.log), digest(whole, harness.log)
+    assert before != after, "nothing was loaded"
+    return First(story, place, before, after, _megabytes(whole))
+
+
+def _fill(harness: Harness, first: First, times: int) -> None:
+    """A disk of random size; something is published before it is that small."""
     while harness.counts["full disks"] < times:
         disk = harness.folder / "disk"
         place = disk / "warehouse"
         with _disk(disk):
-            first = write_dump(harness.folder / "first.jsonl", life("first"))
-            _finish(harness, eager_ingest(place, first), "the first dump")
-            before = digest(place, harness.log)
-            room = harness.chance.uniform(0, 2 * whole)
+            shutil.copytree(first.warehouse, place)
+            room = _draw(harness, "disk", 2 * first.megabytes)
             subprocess.run(
                 ["mount", "-o", f"remount,size={int((_megabytes(disk) + room) * 1024)}k", disk],
                 check=True,
             )
             with _reader(harness, place):
-                ended = run(story.act(place), harness.log)
+                ended = run(first.story.act(place), harness.log)
             assert ended.status in (0, 2), f"on a full disk: {ended.said}"
             assert "Traceback" not in ended.said, ended.said
-            harness.counts["full disks"] += ended.status == 2
-            if ended.status == 2:
+            if ended.status == 0:
+                harness.reaches["disk"] = room
+            else:
+                harness.counts["full disks"] += 1
                 assert "still stands" in ended.said or "could not" in ended.said, ended.said
                 digest(place, harness.log)
-            subprocess.run(["mount", "-o", "remount,size=1g", disk], check=True)
-            _finish(harness, story.act(place), "with space again")
+                subprocess.run(["mount", "-o", "remount,size=1g", disk], check=True)
+                _finish(harness, first.story.act(place), "with space again")
             _finish(harness, command("check", place), "a finding after a full disk")
-            after = digest(place, harness.log)
-            expected = _with_first(harness, story, first)
-            assert before != after, "nothing was loaded"
-            assert expected == after, f"{place} has other numbers than on an empty disk"
+            found = digest(place, harness.log)
+            assert first.after == found, f"{place} has other numbers than on an empty disk"
         _progress(harness)
-
-
-def _with_first(harness: Harness, story: Story, first: Path) -> str:
-    place = harness.folder / "whole-with-first"
-    if not place.exists():
-        _finish(harness, eager_ingest(place, first), "the first dump")
-        _finish(harness, story.act(place), "the others")
-    return digest(place, harness.log)
 
 
 @contextmanager

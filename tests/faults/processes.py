@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import select
 import signal
 import sys
 import time
@@ -54,8 +55,11 @@ def run(action: Action, log: Path, kill_after: float | None = None) -> Ended:
     began = time.monotonic()
     child = start(action, log)
     if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)
+        handle = os.pidfd_open(child)
+        has_ended, _, _ = select.select([handle], [], [], kill_after)
+        os.close(handle)
+        if not has_ended:
+            os.kill(child, signal.SIGKILL)
     _, waited = os.waitpid(child, 0)
     return Ended(
         os.waitstatus_to_exitcode(waited),
