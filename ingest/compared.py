@@ -82,16 +82,23 @@ def _differing_detail(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def off_publication(warehouse: Warehouse, settings: Settings, now: datetime) -> Iterator[str]:
-    """Published tables that are not what the facts give."""
+    """Published tables that are not what the facts give. Raises duckdb.Error where there is no room
+    to build them anew: that is nothing to say of what is published.
+    """
     connection = warehouse.connection
     fresh = scratch(warehouse.folder) / "check.duckdb"
     try:
         path = published(warehouse.folder)
-        publish.build_whole(warehouse, fresh, settings, now)
-        off = _differing_tables(connection, fresh, path)
     except NothingPublished as nothing:
         yield str(nothing)
         return
+    try:
+        publish.build_whole(warehouse, fresh, settings, now)
+    except duckdb.Error:
+        fresh.unlink(missing_ok=True)
+        raise
+    try:
+        off = _differing_tables(connection, fresh, path)
     except duckdb.Error as error:
         yield f"what is published cannot be compared: {_line(error)}. {_REBUILD}"
         return

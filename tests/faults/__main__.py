@@ -291,8 +291,8 @@ def _fill(harness: Harness, first: First, times: int) -> None:
                 harness.counts["full disks"] += 1
                 assert "still stands" in ended.said or "could not" in ended.said, ended.said
                 digest(place, harness.log)
-                subprocess.run(["mount", "-o", "remount,size=1g", disk], check=True)
-                _finish(harness, first.story.act(place), "with space again")
+            subprocess.run(["mount", "-o", "remount,size=1g", disk], check=True)
+            _finish(harness, first.story.act(place), "with space again")
             _finish(harness, command("check", place), "a finding after a full disk")
             found = digest(place, harness.log)
             assert first.after == found, f"{place} has other numbers than on an empty disk"

@@ -128,6 +128,22 @@ def test_a_file_layer_that_fails_at_any_point_leaves_the_last_publication_standi
     assert is_sound(warehouse)
 
 
+def test_a_disk_that_fills_under_a_check_is_no_finding(warehouse: Path, preload: Path) -> None:
+    failed = keeping(
+        "check",
+        warehouse,
+        LD_PRELOAD=str(preload),
+        FAULT_IN=str(warehouse / "tmp" / "check.duckdb"),
+        FAULT_CALL="write",
+        FAULT_AT="4",
+    )
+
+    assert 2 == failed.status, failed.said
+    assert "What was published before still stands. Mend that (space, permissions)" in failed.said
+    assert "Run `ett-warehouse rebuild`" not in failed.said
+    assert 0 == keeping("check", warehouse).status
+
+
 @pytest.mark.parametrize("seconds", [10 * YEAR, -7200])
 def test_a_clock_that_jumps_changes_no_number(
     warehouse: Path, undisturbed: Path, dumps: list[Path], preload: Path, seconds: int
@@ -244,11 +260,12 @@ def test_detail_that_is_gone_or_damaged_is_told_and_made_anew(warehouse: Path, f
     assert not data.detail("first").is_empty()
 
 
-def keeping(name: str, warehouse: Path) -> Ended:
+def keeping(name: str, warehouse: Path, **environment: str) -> Ended:
     """`ett-warehouse` in a process of its own: this one has the published file open as a page."""
     done = subprocess.run(
         [sys.executable, "-m", "ingest.keep", name, "--warehouse", warehouse],
         cwd=ROOT,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
     )
