@@ -11,7 +11,7 @@ def main() -> int:
     """Run all of it, each a table. Nothing is asserted: machines differ."""
     yardsticks.main()
     print("\nText formats")
-    texts.main()
+    texts.main(())
     print("\nCauses")
     causes.main()
     print("\nDetection, on few fleets: `python -m bench.detection --full` takes an hour")

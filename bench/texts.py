@@ -1,24 +1,31 @@
-"""How fast text formats are read: MB a second of processor time, through each collector alone.
+"""How fast text formats are read: MB a second of processor time, all threads together.
 
-`python -m bench.texts`. The logs are made here: lines as trainers write them, most of them chatter.
+`python -m bench.texts`. `read`: lines to events, through each collector alone. `loaded`: lines to
+rows in the loader's table, in a DuckDB in memory. The logs are made here, as programs write them.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
-from ingest import dumps
-from ingest.collectors.base import Dump, Reading
+import duckdb
+
+from ingest import dumps, rejects, text
+from ingest.collectors.base import Block, Collector, Dump, Reading
 from ingest.formats import recognise
+from ingest.moment import Moment
 
 MEGABYTES = 40
 _BEGUN = datetime(2026, 3, 1, tzinfo=UTC)
+_SCHEMA = Path(text.__file__).with_name("schema.sql")
+_READING = Reading(None, ZoneInfo("UTC"))
+_MOMENT = Moment(datetime(2030, 1, 1), 2**62, None)
 _CHATTER = (
     "loading shard {n} of corpus from cache, 4096 documents, no repeats found in this one so far",
     "rank {n}: memory allocated 61234.5 MB, reserved 70112.0 MB, retries 0, fragments {n}",
@@ -26,15 +33,20 @@ _CHATTER = (
 )
 
 
-def main() -> int:
-    """Make one log of each kind, read it, print a table."""
-    print(f"{'text format':<34}{'MB/s':>8}{'events':>10}")
+def main(names: Sequence[str]) -> int:
+    """Make one log of each kind, or of those that are named; read it, load it, print a table."""
+    print(f"{'text format':<34}{'read MB/s':>10}{'loaded MB/s':>12}{'events':>10}")
     with TemporaryDirectory(prefix="ett-bench-") as folder:
-        for name, lines in _LOGS.items():
+        for name in names or _LOGS:
             path = Path(folder, f"{name.replace(' ', '-')}.log")
-            size = _write(path, lines())
-            seconds, events = _read(path)
-            print(f"{name:<34}{size / 1e6 / seconds:>8.0f}{events:>10,}", flush=True)
+            size = _write(path, _LOGS[name]())
+            file = dumps.DumpFile(str(path), path, path.stat().st_size, "none")
+            format = recognise(str(path), dumps.head(file))
+            assert format is not None and format.collector is not None, path
+            reading = _read(file, format.collector)
+            loading, events = _load(file, format.collector)
+            speeds = f"{size / 1e6 / reading:>10.0f}{size / 1e6 / loading:>12.0f}"
+            print(f"{name:<34}{speeds}{events:>10,}", flush=True)
             path.unlink()
     return 0
 
@@ -49,14 +61,29 @@ def _write(path: Path, lines: Iterator[str]) -> int:
     return size
 
 
-def _read(path: Path) -> tuple[float, int]:
-    file = dumps.DumpFile(str(path), path, path.stat().st_size, "none")
-    format = recognise(str(path), dumps.head(file))
-    assert format is not None and format.collector is not None, path
-    dump = Dump(str(path), path, lambda: dumps.lines(file, print))
+def _read(file: dumps.DumpFile, collector: Collector) -> float:
+    def blocks() -> Iterator[Block]:
+        return dumps.blocks(file, print, text.BYTES_AT_ONCE)
+
+    dump = Dump(file.name, file.path, lambda: dumps.lines(file, print), blocks)
+    read = collector.read_many or collector.read
     began = time.process_time()
-    events = sum(1 for _ in format.collector.read(dump, Reading(None, ZoneInfo("UTC"))))
-    return time.process_time() - began, events
+    for _ in read(dump, _READING):
+        pass
+    return time.process_time() - began
+
+
+def _load(file: dumps.DumpFile, collector: Collector) -> tuple[float, int]:
+    with duckdb.connect() as connection:
+        connection.execute(_SCHEMA.read_text())
+        connection.execute("set threads = 1")  # others that wait for work would be counted too
+        rejects.begin(connection)
+        began = time.process_time()
+        text.parse(text.Target(connection, "loaded", 1, 1), collector, file, _READING, _MOMENT)
+        seconds = time.process_time() - began
+        found = connection.execute("select count(*) from loaded").fetchone()
+        assert found is not None
+        return seconds, int(found[0])
 
 
 def _at(step: int) -> datetime:
@@ -90,13 +117,13 @@ def _megatron(step: int) -> str:
 
 
 def _torchrun() -> Iterator[str]:
-    for text in (
+    for said in (
         "launcher/api.py:254] Starting elastic_operator with launch configs:",
         "launcher/api.py:254]   run_id                   : bench",
         "elastic/agent/server/api.py:525]   restart_count=0",
         "elastic/agent/server/api.py:533] [default] Starting worker group",
     ):
-        yield f"I0301 00:00:01.123000 4242 torch/distributed/{text}"
+        yield f"I0301 00:00:01.123000 4242 torch/distributed/{said}"
     for line in _chatter(40, _torchtitan):
         yield f"[default0]:{line}"
 
@@ -125,4 +152,4 @@ _LOGS: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

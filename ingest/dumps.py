@@ -29,7 +29,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
 UNPACKED_RATIO = 200.0  # a dump may unpack to so many times its size,
 UNPACKED_BYTES = 1024**3  # or to this, whichever is more
-_BLOCK = 1024 * 1024
+BLOCK = 1024 * 1024
 _STEP = 64 * 1024
 _BLOCKS_SKIPPED = 4  # of the length of the longest line, in search for the end of a first line
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -191,7 +191,7 @@ def _spooled(spool: Path) -> Path:
     path = spool / "stdin"
     try:
         with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK)
+            shutil.copyfileobj(sys.stdin.buffer, file, BLOCK)
     except OSError as error:
         raise UnusableArguments(
             f"standard input cannot be kept in {spool}: {error.strerror or error}. "
@@ -220,7 +220,7 @@ def fingerprint(
     marks = _KeyMarks()
     done = 0
     with file.path.open("rb", buffering=0) as stream:
-        while done < file.bytes and (block := stream.read(min(_BLOCK, stops[0] - done))):
+        while done < file.bytes and (block := stream.read(min(BLOCK, stops[0] - done))):
             digest.update(block)
             if file.compression == "none":
                 marks.count(block)
@@ -302,8 +302,8 @@ def opened(file: DumpFile) -> io.BufferedReader:
     """Its bytes, decompressed as far as they go. Raises UnreadableDump if it cannot be opened."""
     try:
         if file.compression == "none":
-            return io.BufferedReader(file.path.open("rb", buffering=0), _BLOCK)
-        return io.BufferedReader(Unpacked(file), _BLOCK)
+            return io.BufferedReader(file.path.open("rb", buffering=0), BLOCK)
+        return io.BufferedReader(Unpacked(file), BLOCK)
     except OSError as error:
         raise UnreadableDump(f"{file.name} cannot be opened: {error.strerror or error}") from None
 
@@ -371,29 +371,40 @@ def lines(file: DumpFile, broken: Callable[[Truncated], None]) -> Iterator[tuple
     A byte order mark is no part of the first line. A compressed stream that breaks off ends the
     lines; `broken` is told where. A plain file ends where it did when it was found.
     """
-    number = 0
+    for first, block in blocks(file, broken):
+        yield from enumerate(block, first)
+
+
+def blocks(
+    file: DumpFile, broken: Callable[[Truncated], None], size: int = BLOCK
+) -> Iterator[tuple[int, list[bytes]]]:
+    """As `lines`, many at once: the number of the first and some `size` bytes of lines."""
+    number = 1
     with opened(file) as stream:
         length = file.bytes if file.compression == "none" else sys.maxsize
-        for number, line in enumerate(_split(stream, length), start=1):
-            yield number, line.removeprefix(_BOM) if number == 1 else line
+        for block in _split(stream, length, size):
+            if number == 1:
+                block[0] = block[0].removeprefix(_BOM)
+            yield number, block
+            number += len(block)
         fault = stream.raw.fault if isinstance(stream.raw, Unpacked) else None
     if fault is not None:
-        broken(Truncated(number, f"the {file.compression} stream breaks off: {fault}"))
+        broken(Truncated(number - 1, f"the {file.compression} stream breaks off: {fault}"))
 
 
-def _split(stream: io.BufferedReader, left: int) -> Iterator[bytes]:
+def _split(stream: io.BufferedReader, left: int, size: int) -> Iterator[list[bytes]]:
     """Lines a block at a time: asking for each of a log's short lines costs more than the line."""
     rest, kept = b"", LONGEST_LINE + 1
-    while block := stream.read(min(_BLOCK, left)):
+    while block := stream.read(min(size, left)):
         left -= len(block)
         first, *others = block.split(b"\n")
         if len(rest) <= LONGEST_LINE:  # of a longer line the first bytes are enough
             rest += first
         if not others:
             continue
-        yield rest[:kept].rstrip(b"\r")
-        rest = others.pop()
-        for line in others:
-            yield line[:kept].rstrip(b"\r")
+        begun, rest = rest[:kept].rstrip(b"\r"), others.pop()
+        if b"\r" in block or len(block) > LONGEST_LINE:
+            others = [line[:kept].rstrip(b"\r") for line in others]
+        yield [begun, *others]
     if rest:
-        yield rest[:kept].rstrip(b"\r")
+        yield [rest[:kept].rstrip(b"\r")]

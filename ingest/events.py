@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypedDict
+from typing import TypedDict, cast
+
+import polars as pl
 
 
 class EventKind(StrEnum):
@@ -133,6 +136,16 @@ class Rejected:
     reason: Reason
     detail: str
     line: str
+
+
+# What a dump tells: one event or many, a column for each field that any of them has.
+Item = Event | Rejected | pl.DataFrame
+
+
+def events_of(frame: pl.DataFrame) -> Iterator[Event]:
+    """The events of a frame one by one; a null says nothing."""
+    for row in frame.iter_rows(named=True):
+        yield cast(Event, {name: value for name, value in row.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True)

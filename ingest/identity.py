@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import polars as pl
+
 from ingest.errors import UnreadableDump
-from ingest.events import Event, Rejected
+from ingest.events import Event, Item, Rejected, events_of
 
 LOOKED_AT = ("path", "job_id", "run_key")
 GIVEN = ("job_id", "attempt", "scheduler_job", "team")
@@ -56,8 +58,8 @@ def identified(
     rules: Sequence[IdentityRule],
     name: str,
     path: Path | None,
-    items: Iterable[Event | Rejected],
-) -> Iterator[Event | Rejected]:
+    items: Iterable[Item],
+) -> Iterator[Item]:
     """The events of a dump, with what the rules say in the place of what it says itself.
 
     Every rule looks at what the dump says; of several that give one thing the first counts. Raises
@@ -70,9 +72,12 @@ def identified(
     given = cache(lambda job_id, run_key: _given(rules, name, place, job_id, run_key))
     teams: set[tuple[str | None, str]] = set()
     for item in items:
-        if not isinstance(item, Rejected) and "row_key" not in item:
-            _apply(item, given(item.get("job_id"), item.get("run_key")), teams)
-        yield item
+        if isinstance(item, Rejected) or "row_key" in item:
+            yield item
+            continue
+        for event in events_of(item) if isinstance(item, pl.DataFrame) else (item,):
+            _apply(event, given(event.get("job_id"), event.get("run_key")), teams)
+            yield event
 
 
 def _apply(event: Event, given: _Given, teams: set[tuple[str | None, str]]) -> None:

@@ -275,7 +275,9 @@ def _parse_text(
         text.parse(target, collector, one.incoming.file, reading, moment)
     except UnreadableDump as error:
         unreadable[one.file_no] = str(error)
-    return _Parsed(text.good_rows(table), lambda: connection.execute(f"drop table {table}"))
+    return _Parsed(
+        text.good_rows(connection, table), lambda: connection.execute(f"drop table {table}")
+    )
 
 
 def _loaded(connection: duckdb.DuckDBPyConnection, one: Numbered, unreadable: str | None) -> Loaded:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain
 
 import duckdb
 import polars as pl
 
 from ingest import dumps, explain, fields, identity, rejects
-from ingest.collectors.base import Collector, Dump, Reading
-from ingest.events import Event, Reason, Rejected
+from ingest.collectors.base import Block, Collector, Dump, Line, Reading
+from ingest.errors import UnreadableDump
+from ingest.events import Event, Item, Reason, Rejected, events_of
 from ingest.moment import Moment
 
 # The fields of `Event` as columns; everything else about them is in `ingest.events`.
@@ -76,7 +77,10 @@ COLUMNS = {
 _NAMES = {"job_id": "job_key", "user": "user_name", "partition": "partition_name"}
 _TYPES = fields.ENUMS | {"ok": "boolean"}
 _PLAIN_TIMES = ("at_us", "end_us")
-_ROWS_AT_ONCE = 100_000
+_OF_THE_DUMP = ("file_no", "source_no")
+_ALWAYS_THERE = ("at_us", "end_us", "event", "job_id", "attempt", "name", "description", "cluster")
+_EVENTS_AT_ONCE = 100_000
+BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together; a frame costs as much as 1 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,59 +100,109 @@ def parse(
 
     Raises UnreadableDump where the collector finds no line to read; the table then is empty.
     """
-    _create(target)
-    broken: list[dumps.Truncated] = []
-    path = None if file.name == "-" else file.path
-    dump = Dump(file.name, path, lambda: _short_lines(target, file, broken))
-    told = iter(_believed(collector, dump, reading, moment))
-    while items := list(islice(told, _ROWS_AT_ONCE)):
-        _append(target, [item for item in items if not isinstance(item, Rejected)], reading)
-        rejects.add(
-            target.connection,
-            target.file_no,
-            [_cut(item) for item in items if isinstance(item, Rejected)],
-        )
-    rejects.add_breaks(target.connection, target.file_no, broken)
+    # one transaction: what is appended in many is packed, and packed anew, with each
+    target.connection.execute("begin")
+    try:
+        _create(target)
+        _parse(target, collector, file, reading, moment)
+    except UnreadableDump:
+        target.connection.execute("commit")
+        raise
+    except BaseException:
+        target.connection.execute("rollback")
+        raise
+    target.connection.execute("commit")
 
 
-def good_rows(table: str) -> str:
+def good_rows(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     """A select of the events in a table that `parse` filled, as `native.good_rows` gives it."""
-    more = [
-        _NAMES.get(name, name) for name in COLUMNS if name not in (*fields.PLAIN, *_PLAIN_TIMES)
-    ]
+    plain = {*_OF_THE_DUMP, *(_NAMES.get(name, name) for name in (*fields.PLAIN, *_PLAIN_TIMES))}
+    more = [name for name in _columns(connection, table) if name not in plain]
     return (
         f"select *, {' or '.join(f'{name} is not null' for name in more)} as says_more from {table}"
     )
 
 
+def _parse(
+    target: Target, collector: Collector, file: dumps.DumpFile, reading: Reading, moment: Moment
+) -> None:
+    broken: list[dumps.Truncated] = []
+    path = None if file.name == "-" else file.path
+    dump = Dump(
+        file.name,
+        path,
+        lambda: _short_lines(target, file, broken),
+        lambda: _short_blocks(target, file, broken),
+    )
+    told = (collector.read_many or collector.read)(dump, reading)
+    named = identity.identified(reading.identity, dump.name, dump.path, told)
+    events: list[Event] = []
+    rejected: list[Rejected] = []
+    for item in _believed(named, moment):
+        if isinstance(item, pl.DataFrame):
+            _append(target, item, reading)
+        elif isinstance(item, Rejected):
+            rejected.append(_cut(item))
+        else:
+            events.append(item)
+        if len(events) + len(rejected) >= _EVENTS_AT_ONCE:
+            _flush(target, events, rejected, reading)
+    _flush(target, events, rejected, reading)
+    rejects.add_breaks(target.connection, target.file_no, broken)
+
+
 def _short_lines(
     target: Target, file: dumps.DumpFile, broken: list[dumps.Truncated]
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[Line]:
     """Lines as the collector gets them: one that is too long is set aside and comes empty."""
-    for number, line in dumps.lines(file, broken.append):
-        if len(line) <= dumps.LONGEST_LINE:
-            yield number, line
-            continue
-        rejects.add(target.connection, target.file_no, [explain.explain(number, line, 0)])
-        yield number, b""
+    for first, block in _short_blocks(target, file, broken, dumps.BLOCK):
+        yield from enumerate(block, first)
 
 
-def _believed(
-    collector: Collector, dump: Dump, reading: Reading, moment: Moment
-) -> Iterator[Event | Rejected]:
-    told = collector.read(dump, reading)
-    for item in identity.identified(reading.identity, dump.name, dump.path, told):
-        if isinstance(item, Rejected):
+def _short_blocks(
+    target: Target,
+    file: dumps.DumpFile,
+    broken: list[dumps.Truncated],
+    size: int = BYTES_AT_ONCE,
+) -> Iterator[Block]:
+    for first, block in dumps.blocks(file, broken.append, size):
+        if max(map(len, block)) > dumps.LONGEST_LINE:
+            for place, line in enumerate(block):
+                if len(line) > dumps.LONGEST_LINE:
+                    too_long = explain.explain(first + place, line, 0)
+                    rejects.add(target.connection, target.file_no, [too_long])
+                    block[place] = b""
+        yield first, block
+
+
+def _believed(items: Iterable[Item], moment: Moment) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item, pl.DataFrame):
+            yield from _believed_rows(item, moment)
+        elif isinstance(item, Rejected):
             yield item
-            continue
-        oldest = item["at_us"]
-        newest = max(oldest, item.get("end_us", oldest))
-        if newest > moment.latest_us:
-            yield _set_aside(item, Reason.FUTURE_TIME)
-        elif oldest < fields.EARLIEST_US:
-            yield _set_aside(item, Reason.BAD_TIMESTAMP)
+        elif reason := _disbelief(item, moment):
+            yield _set_aside(item, reason)
         else:
             yield item
+
+
+def _disbelief(event: Event, moment: Moment) -> Reason | None:
+    oldest = event["at_us"]
+    if max(oldest, event.get("end_us", oldest)) > moment.latest_us:
+        return Reason.FUTURE_TIME
+    return Reason.BAD_TIMESTAMP if oldest < fields.EARLIEST_US else None
+
+
+def _believed_rows(frame: pl.DataFrame, moment: Moment) -> Iterator[Item]:
+    times = [pl.col(name) for name in _PLAIN_TIMES if name in frame.columns]
+    is_believed = (pl.max_horizontal(times) <= moment.latest_us) & (
+        pl.col("at_us") >= fields.EARLIEST_US
+    )
+    good = frame.filter(is_believed)
+    yield good
+    if good.height < frame.height:
+        yield from _believed(events_of(frame.filter(~is_believed)), moment)
 
 
 def _set_aside(event: Event, reason: Reason) -> Rejected:
@@ -162,29 +216,55 @@ def _cut(rejected: Rejected) -> Rejected:
 
 
 def _create(target: Target) -> None:
-    kinds = {name: "bigint" if kind == pl.Int64() else "varchar" for name, kind in COLUMNS.items()}
-    kinds |= _TYPES
-    columns = ", ".join(f"{_NAMES.get(name, name)} {kind}" for name, kind in kinds.items())
+    columns = ", ".join(map(_declared, _ALWAYS_THERE))
     target.connection.execute(
         f"create or replace temp table {target.table} "
         f"(file_no integer, source_no integer, {columns})"
     )
 
 
-def _append(target: Target, events: list[Event], reading: Reading) -> None:
-    if not events:
-        return
-    frame = pl.from_dicts(events, schema=COLUMNS)
-    columns = ", ".join(
-        "coalesce(told.cluster, $cluster) as cluster"
-        if name == "cluster"
-        else f'told."{name}" as {_NAMES.get(name, name)}'
-        for name in COLUMNS
+def _declared(name: str) -> str:
+    kind = "bigint" if COLUMNS[name] == pl.Int64() else "varchar"
+    return f"{_NAMES.get(name, name)} {_TYPES.get(name, kind)}"
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    return [row[0] for row in connection.execute(f"describe {table}").fetchall()]
+
+
+def _flush(target: Target, events: list[Event], rejected: list[Rejected], reading: Reading) -> None:
+    """Append what came one by one, and forget it."""
+    rejects.add(target.connection, target.file_no, rejected)
+    _append(target, _frame(events), reading)
+    events.clear()
+    rejected.clear()
+
+
+def _frame(events: list[Event]) -> pl.DataFrame:
+    names = dict.fromkeys(chain.from_iterable(events))
+    return pl.DataFrame(
+        {name: [event.get(name) for event in events] for name in names},
+        schema={name: COLUMNS[name] for name in names},
     )
-    target.connection.register("told", frame)
+
+
+def _append(target: Target, frame: pl.DataFrame, reading: Reading) -> None:
+    """A column comes when the first of its values does: one that stays empty costs as much."""
+    if frame.is_empty():
+        return
+    there = _columns(target.connection, target.table)
+    for name in frame.columns:
+        if _NAMES.get(name, name) not in there:
+            target.connection.execute(f"alter table {target.table} add column {_declared(name)}")
+    cluster = "coalesce(told.cluster, $cluster)" if "cluster" in frame.columns else "$cluster"
+    columns = [f'told."{name}" as {_NAMES.get(name, name)}' for name in frame.columns]
+    named = [column for column in columns if column != 'told."cluster" as cluster']
+    # as polars holds it: the older layout of texts would be another copy
+    arrow = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+    target.connection.register("told", arrow)
     target.connection.execute(
         f"insert into {target.table} by name select {target.file_no} as file_no, "
-        f"{target.source_no} as source_no, {columns} from told",
+        f"{target.source_no} as source_no, {cluster} as cluster, {', '.join(named)} from told",
         {"cluster": reading.cluster},
     )
     target.connection.unregister("told")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from ingest.collectors.training_log_patterns import Pattern
-from ingest.events import Event, Rejected, Says
+from ingest.events import Event, Item, Rejected, Says
 from ingest.identity import IdentityRule
 
 Line = tuple[int, bytes]
+Block = tuple[int, list[bytes]]  # the number of its first line, and lines that follow one another
+
+_LINES_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +24,22 @@ class Dump:
 
     `name` is what the user sees. `path` is None for stdin. `lines()` yields (physical line number
     from 1, line without its line end); a line over the limit comes empty: it is set aside already.
+    `many` are the same lines, many at once, where whoever made the dump can give them so.
     """
 
     name: str
     path: Path | None
     lines: Callable[[], Iterator[Line]]
+    many: Callable[[], Iterator[Block]] | None = None
+
+    def blocks(self) -> Iterator[Block]:
+        """The lines many at once: asking for each costs more than most formats may take."""
+        if self.many is not None:
+            yield from self.many()
+            return
+        lines = self.lines()
+        while some := list(islice(lines, _LINES_AT_ONCE)):
+            yield some[0][0], [line.removesuffix(b"\r") for _, line in some]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,8 @@ class Collector:
 
     `recognises` gets the file's name and its first 64 KiB (decompressed, may end mid-line).
     `read` yields events and set-aside lines in file order; it raises
-    `ingest.errors.UnreadableDump` where no line can be read.
+    `ingest.errors.UnreadableDump` where no line can be read. `read_many` tells the same with frames
+    in the place of most events, and not all of them in file order; `read` defines what is right.
     """
 
     name: str
@@ -54,3 +70,4 @@ class Collector:
     read: Callable[[Dump, Reading], Iterator[Event | Rejected]]
     # the path says which job it is: equal content under another name is another job
     is_named_by_path: bool = False
+    read_many: Callable[[Dump, Reading], Iterator[Item]] | None = None

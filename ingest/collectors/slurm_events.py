@@ -18,11 +18,11 @@ from ingest.collectors.slurm_values import (
 )
 from ingest.events import Event, EventKind, Outcome, Phase, Reason, Rejected
 
-_KEPT = (
+KEPT = (
     "JobID", "NodeList", "NNodes", "Reason", "Comment", "AdminComment", "SystemComment", "WorkDir",
     "Timelimit", "DerivedExitCode", "Reservation", "Constraints", "Restarts", "FailedNode",
 )  # fmt: skip
-_NOTHING = frozenset({"", "None", "None assigned", "Unknown"})
+NOTHING = frozenset({"", "None", "None assigned", "Unknown"})
 _REASONS_OF_AN_END = (
     "NonZeroExitCode", "RaisedSignal", "JobLaunchFailure", "TimeLimit", "OutOfMemory", "NodeDown",
     "NodeFail", "SystemFailure", "InactiveLimit", "DeadLine", "launch",
@@ -35,7 +35,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class Told:
     """What a row says; `out_of_memory` is the evidence for it, if there is any."""
 
     row: Row
@@ -45,7 +45,7 @@ class _Told:
     out_of_memory: str | None
 
     @property
-    def ran(self) -> bool:
+    def has_run(self) -> bool:
         """Whether it held hardware: a row cancelled before its start, or not launched, did not."""
         started_us, ended_us = self.times.started_us, self.times.ended_us
         if started_us is None or self.state in WAITING:
@@ -60,7 +60,7 @@ class _Told:
 
 def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Rejected:
     """A job row's events, or the row set aside. `oom_step` is its step that ran out of memory."""
-    told = _read(row, reading, oom_step)
+    told = told_by(row, reading, oom_step)
     if isinstance(told, Rejected):
         return told
     number = _job_number(row)
@@ -69,7 +69,7 @@ def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Re
     submitted_us = told.times.known_us
     if submitted_us is None:
         return row.rejected(Reason.MISSING_FIELD, "neither Submit nor Start nor End")
-    ran = told.ran
+    ran = told.has_run
     if ran and told.state not in LIVE and told.times.ended_us is None:
         return row.rejected(
             Reason.MISSING_FIELD, f"{told.state}, but End is {row.cells['End'][:80]!r}"
@@ -81,7 +81,7 @@ def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Re
         "row_submitted_us": submitted_us,
         "row_state": told.state,
     }
-    gpus = _gpus(row, ran)
+    gpus = gpus_of(row, ran)
     happened = [_job(row, submitted_us, cluster, gpus)]
     if told.times.submitted_us is not None:
         happened.append(_queue(told, told.times.submitted_us))
@@ -95,7 +95,7 @@ def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Re
     return happened
 
 
-def _read(row: Row, reading: Reading, oom_step: str | None) -> _Told | Rejected:
+def told_by(row: Row, reading: Reading, oom_step: str | None) -> Told | Rejected:
     cells = row.cells
     state = known_state(cells["State"])
     if state is None:
@@ -118,7 +118,7 @@ def _read(row: Row, reading: Reading, oom_step: str | None) -> _Told | Rejected:
         evidence = f"OUT_OF_MEMORY in step {oom_step}"
     elif ended_by.is_oom or derived.is_oom:
         evidence = f"{'' if ended_by.is_oom else 'Derived'}ExitCode 0:125, out of memory"
-    return _Told(row, state, times, ended_by, evidence)
+    return Told(row, state, times, ended_by, evidence)
 
 
 def _job_number(row: Row) -> str | None:
@@ -128,7 +128,7 @@ def _job_number(row: Row) -> str | None:
     return None
 
 
-def _row_key(told: _Told, known_us: int) -> str:
+def _row_key(told: Told, known_us: int) -> str:
     """What tells a row from the others of its job: when it was submitted, else when it started.
 
     A row that resizes starts together with the row that follows it. Where nothing else tells the
@@ -158,12 +158,12 @@ def _job(row: Row, at_us: int, cluster: str | None, gpus: tuple[int, str | None]
         job["gpus"] = gpus[0]
         if gpus[1]:
             job["gpu_type"] = gpus[1]
-    if attrs := {key: cells[key] for key in _KEPT if cells.get(key, "") not in _NOTHING}:
+    if attrs := {key: cells[key] for key in KEPT if cells.get(key, "") not in NOTHING}:
         job["attrs"] = _encoded(attrs)
     return job
 
 
-def _queue(told: _Told, submitted_us: int) -> Event:
+def _queue(told: Told, submitted_us: int) -> Event:
     """The wait from Submit to Start; a negative one, as of resized jobs, took no time."""
     queue: Event = {"at_us": submitted_us, "event": EventKind.PHASE_START, "phase": Phase.QUEUE}
     times = told.times
@@ -173,7 +173,7 @@ def _queue(told: _Told, submitted_us: int) -> Event:
     return queue
 
 
-def _last(told: _Told, started_us: int) -> Event:
+def _last(told: Told, started_us: int) -> Event:
     """The row's end, or the last sign of life of one that still runs or runs on in another row."""
     times = told.times
     last: Event = {"at_us": started_us, "event": EventKind.ALIVE}
@@ -183,13 +183,13 @@ def _last(told: _Told, started_us: int) -> Event:
         last["at_us"] += (times.elapsed_us or 0) + times.suspended_us
     elif times.ended_us is not None:
         last["at_us"] = times.ended_us
-    if told.state not in LIVE and told.state != RESIZING:
+    if told.state in ENDED:
         last["event"] = EventKind.ATTEMPT_END
-        _say_how(last, told)
+        say_how(last, told)
     return last
 
 
-def _say_how(end: Event, told: _Told) -> None:
+def say_how(end: Event, told: Told) -> None:
     ended = ENDED[told.state]
     end["outcome"] = ended.outcome
     if told.exit.code is not None:
@@ -208,7 +208,7 @@ def _say_how(end: Event, told: _Told) -> None:
         end["category"], end["message"] = "host/host_oom", told.out_of_memory
 
 
-def _gpus(row: Row, ran: bool) -> tuple[int, str | None] | None:
+def gpus_of(row: Row, ran: bool) -> tuple[int, str | None] | None:
     """What the row held; what it asked for only if it never ran: more may be granted than asked."""
     allocated = row.cells.get("AllocTRES", "")
     if "AllocTRES" in row.cut:

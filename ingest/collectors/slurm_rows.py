@@ -7,7 +7,7 @@ Nothing here knows what a row means.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ingest.collectors.base import Line
 from ingest.collectors.slurm_columns import (
@@ -23,13 +23,14 @@ from ingest.collectors.slurm_states import known_state
 from ingest.errors import UnreadableDump
 from ingest.events import Reason, Rejected
 
+_NO_COLUMNS = Columns(())
 _PREAMBLE = 50  # lines that may stand before the header
 _LONGEST_ROW = 25  # lines
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _HINT = "Dump again without Comment, or with --delimiter=$'\\x1f'"
-_TIMES = ("Submit", "Start", "End")
-_UNSET = frozenset({"", "Unknown", "None", "N/A"})
-_NO_LENGTH = frozenset({"", "INVALID", "Unknown", "None"})
+TIMES = ("Submit", "Start", "End")
+UNSET = frozenset({"", "Unknown", "None", "N/A"})
+NO_LENGTH = frozenset({"", "INVALID", "Unknown", "None"})
 _MOST_USUAL = 100
 _WORTHLESS_IF_CUT = frozenset({"Elapsed", "ElapsedRaw", "Suspended", "ExitCode", "DerivedExitCode"})
 
@@ -57,33 +58,55 @@ def rows(name: str, lines: Iterator[Line]) -> Iterator[Row | Rejected]:
     """The rows of a table in file order. Raises UnreadableDump if there is no header that says
     enough.
     """
-    read: _Reader | None = None
-    columns = Columns(())
-    broken: list[Line] = []
+    table = Table(name)
     for number, line, following in _with_following(lines):
-        row = read(number, line) if read else None
-        if row is not None and not broken:
+        yield from table.take(number, line, following)
+    yield from table.end()
+
+
+@dataclass(slots=True)
+class Table:
+    """A table that is read line by line; `broken` are the lines that may still become a row."""
+
+    name: str
+    columns: Columns = _NO_COLUMNS
+    broken: list[Line] = field(default_factory=list)
+    _read: _Reader | None = None
+
+    def take(self, number: int, line: bytes, following: bytes) -> Iterator[Row | Rejected]:
+        """What is certain with this line; `following` is the next one, which tells a fixed-width
+        header.
+        """
+        row = self._read(number, line) if self._read else None
+        if row is not None and not self.broken:
             yield row
         elif (header := columns_of(line, following)) is not None:
-            yield from _set_aside(broken, columns)
-            broken, columns = [], _usable(name, header)
-            read = _fixed_reader(columns) if columns.spans else _delimited_reader(columns)
-        elif read is None:
+            yield from _set_aside(self.broken, self.columns)
+            self.broken, self.columns = [], _usable(self.name, header)
+            is_fixed = bool(self.columns.spans)
+            self._read = (_fixed_reader if is_fixed else _delimited_reader)(self.columns)
+        elif self._read is None:
             if line.strip():
                 yield _rejected(number, line, Reason.BAD_VALUE, "before the header of sacct")
             if number > _PREAMBLE:
-                break
-        elif (line.strip() or broken) and not is_underline(line):
-            broken.append((number, line))
-            mended, unusable, broken = _mend(broken, columns, row)
-            yield from _set_aside(unusable, columns)
+                raise self._without_header()
+        elif (line.strip() or self.broken) and not is_underline(line):
+            self.broken.append((number, line))
+            mended, unusable, self.broken = _mend(self.broken, self.columns, row)
+            yield from _set_aside(unusable, self.columns)
             if mended:
                 yield mended
-    if read is None:
-        raise UnreadableDump(
-            f"{name} has no header of sacct (made with -n?). Dump again: {COMMAND}"
+
+    def end(self) -> Iterator[Rejected]:
+        """What no line can go on any more. Raises UnreadableDump where there was no header."""
+        if self._read is None:
+            raise self._without_header()
+        yield from _set_aside(self.broken, self.columns)
+
+    def _without_header(self) -> UnreadableDump:
+        return UnreadableDump(
+            f"{self.name} has no header of sacct (made with -n?). Dump again: {COMMAND}"
         )
-    yield from _set_aside(broken, columns)
 
 
 def _with_following(lines: Iterator[Line]) -> Iterator[tuple[int, bytes, bytes]]:
@@ -95,7 +118,7 @@ def _with_following(lines: Iterator[Line]) -> Iterator[tuple[int, bytes, bytes]]
         if number:
             yield number, line, next_line
         else:
-            next_line = next_line.removeprefix(_BOM)
+            next_line = next_line.removeprefix(BOM)
         number, line = next_number, next_line
     if number:
         yield number, line, b""
@@ -164,7 +187,7 @@ def _plausibility(names: Sequence[str]) -> Callable[[Sequence[str]], bool]:
     """A quick look at the cells that a shifted row gets wrong; it takes no regular expression."""
     state = names.index("State")
     ids = [index for index, name in enumerate(names) if name in ("JobID", "JobIDRaw")]
-    times = [index for index, name in enumerate(names) if name in _TIMES]
+    times = [index for index, name in enumerate(names) if name in TIMES]
     lists = [index for index, name in enumerate(names) if name in ("AllocTRES", "ReqTRES")]
     lengths = [index for index, name in enumerate(names) if name in ("Elapsed", "Suspended")]
     rest = [index for index, name in enumerate(names) if name in ("Cluster", "WorkDir", "")]
@@ -183,9 +206,9 @@ def _plausibility(names: Sequence[str]) -> Callable[[Sequence[str]], bool]:
         return (
             known_state(cells[state]) is not None
             and all(cells[index][:1].isdigit() for index in ids)
-            and all(cells[index][:1].isdigit() or cells[index] in _UNSET for index in times)
+            and all(cells[index][:1].isdigit() or cells[index] in UNSET for index in times)
             and all("=" in cells[index] or not cells[index] for index in lists)
-            and all(cells[index][:1].isdigit() or cells[index] in _NO_LENGTH for index in lengths)
+            and all(cells[index][:1].isdigit() or cells[index] in NO_LENGTH for index in lengths)
             and all(fits_rest(index, cells[index]) for index in rest)
         )
 
@@ -286,7 +309,7 @@ def _diagnosis(line: bytes, columns: Columns) -> tuple[Reason, str]:
     if len(cells) == len(columns.names):
         for name, cell in zip(columns.names, cells, strict=True):
             if not fits(name, cell):
-                is_time = name in (*_TIMES, "Eligible")
+                is_time = name in (*TIMES, "Eligible")
                 return (
                     Reason.BAD_TIMESTAMP if is_time else Reason.BAD_VALUE,
                     f"{name} is {cell[:80]!r}",

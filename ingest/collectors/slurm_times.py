@@ -49,7 +49,7 @@ def times_of(cells: Mapping[str, str], zone: ZoneInfo) -> Times:
         except ValueError as why:
             raise BadTime(column, str(why)) from None
     elapsed = seconds(cells.get("Elapsed", ""))
-    if elapsed is None and cells.get("ElapsedRaw", "").isdigit():
+    if elapsed is None and cells.get("ElapsedRaw", "").isdecimal():
         elapsed = int(cells["ElapsedRaw"])
     suspended = seconds(cells.get("Suspended", ""))
     if len(read["Submit"]) > 1 or len(read["Start"]) > 1 or len(read["End"]) > 1:

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
 _LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
-_UNSET_TIMES = frozenset({"", "Unknown", "None", "N/A", "0"})
+UNSET_TIMES = frozenset({"", "Unknown", "None", "N/A", "0"})
 _EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
 _DURATION = re.compile(r"(?:(\d{1,6})-)?(\d{1,7}):(\d\d):(\d\d)(?:\.\d+)?")
 _GRES = re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][^:,()]*))?[:=](\d{1,8})(?!\d)")
@@ -48,7 +48,7 @@ def instants(text: str, zone: ZoneInfo) -> tuple[int, ...]:
     Raises ValueError for what is no time of this century. A local time that spring skips is read as
     if the clock had not been changed yet.
     """
-    if text in _UNSET_TIMES:
+    if text in UNSET_TIMES:
         return ()
     if _EPOCH_SECONDS.fullmatch(text):
         return (_plausible(round(float(text) * SECOND_US)),)
