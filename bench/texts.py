@@ -6,6 +6,7 @@ rows in the loader's table, in a DuckDB in memory. The logs are made here, as pr
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -143,12 +144,147 @@ def _sacct() -> Iterator[str]:
         yield f"{job}.batch|{job}.batch|batch||ads|||COMPLETED|0:0|{times}|cpu=512"
 
 
+def _slurm_json() -> Iterator[str]:
+    yield from ("{", '  "meta": {"command": ["sacct", "--json"]},', '  "jobs": [')
+    job = 1_000
+    while True:
+        job += 1
+        at = int(_at(job).timestamp())
+        text = json.dumps(_job(job, at), indent=2)
+        yield from (f"    {line}" for line in text.splitlines()[:-1])
+        yield "    },"
+
+
+def _job(job: int, at: int) -> dict[str, object]:
+    """A job and its batch step, with the fields that sacct writes."""
+    code = {"status": "SUCCESS", "return_code": 0}
+    cpu = {"seconds": 10_800, "microseconds": 0}
+    when = {"elapsed": 10_500, "start": at + 300, "end": at + 10_800, "suspended": 0}
+    state = {"current": "COMPLETED", "reason": "None"}
+    tres = [
+        {"type": "cpu", "name": None, "id": 1, "count": 512},
+        {"type": "mem", "name": None, "id": 2, "count": 4_096_000},
+        {"type": "node", "name": None, "id": 4, "count": 8},
+        {"type": "gres", "name": "gpu", "id": 1001, "count": 64},
+    ]
+    step = {
+        "time": {**when, "system": cpu, "total": cpu, "user": cpu},
+        "exit_code": code,
+        "nodes": {"count": 8, "range": "n[1-8]"},
+        "tasks": {"count": 8},
+        "pid": None,
+        "CPU": {"requested_frequency": {"min": 0, "max": 0}, "governor": []},
+        "kill_request_user": None,
+        "state": "COMPLETED",
+        "statistics": {"CPU": {"actual_frequency": 0}, "energy": {"consumed": 0}},
+        "step": {"job_id": job, "het": {"component": None}, "id": "batch", "name": "batch"},
+        "task": {"distribution": "Unknown"},
+        "tres": {
+            "requested": {"max": [], "min": [], "average": [], "total": []},
+            "allocated": tres,
+        },
+    }
+    return {
+        "account": "ads",
+        "comment": {"administrator": None, "job": None, "system": None},
+        "allocation_nodes": 8,
+        "array": {"job_id": 0, "limits": {"max": {"running": {"tasks": 0}}}, "task_id": None},
+        "association": {"account": "ads", "cluster": "blue", "partition": None, "user": "ann"},
+        "cluster": "blue",
+        "constraints": "",
+        "derived_exit_code": code,
+        "time": {"eligible": at, "submission": at, "limit": 1_440, "system": cpu, **when},
+        "exit_code": code,
+        "flags": ["CLEAR_SCHEDULING", "STARTED_ON_BACKFILL"],
+        "group": "ann",
+        "het": {"job_id": 0, "job_offset": None},
+        "job_id": job,
+        "name": "pretrain",
+        "mcs": {"label": ""},
+        "nodes": "n[1-8]",
+        "partition": "gpu",
+        "priority": 4_294_901_758,
+        "qos": "normal",
+        "required": {"CPUs": 512, "memory": 4_096_000},
+        "kill_request_user": None,
+        "reservation": {"id": 0, "name": 0},
+        "state": state,
+        "steps": [step],
+        "tres": {"allocated": tres, "requested": tres},
+        "user": "ann",
+        "wckey": {"wckey": "", "flags": []},
+        "working_directory": "/home/ann/pretrain",
+    }
+
+
+def _one_logger() -> Iterator[str]:
+    """A launch that logs the metrics of every iteration, with the spans around it."""
+    span = "f5982655-c614-4bee-b73e-4c5460fce1a1"
+    ids = iter(range(1, 1_000_000_000))
+
+    def record(kind: str, **said: object) -> str:
+        named = {"event": "span_id"}.get(kind, "id")
+        body = {"type": kind, named: said.pop("id", span), **said, "count": next(ids), "pid": 7}
+        return json.dumps(body, separators=(",", ":"))
+
+    def event(name: str, at: int, **said: object) -> dict[str, object]:
+        return {"name": name, "attributes": {**said, "timestamp_msec": at}}
+
+    at = 1_772_323_200_000
+    yield record("start", name="application", start_event=event("span_start", at))
+    tag = {"session_tag": "bench", "rank": 0, "world_size": 64}
+    yield record("event", event=event("one_logger_initialization", at, **tag))
+    loop = event("span_start", at)
+    yield record("start", id="loop", name="training_loop", attributes={}, start_event=loop)
+    iteration = 0
+    while True:
+        iteration += 1
+        at += 1_000
+        ends = {"start_event": event("span_start", at), "stop_event": event("span_stop", at)}
+        one = f"6ad72eee-cae9-4678-b8cc-{iteration:012}"
+        attributes = {"duration_msec": 9}
+        yield record("complete", id=one, name="data_loading", attributes=attributes, **ends)
+        metrics = {
+            "train_iterations_start": 0,
+            "current_iteration": iteration,
+            "num_iterations": 1,
+            "interval": 1,
+            "average_iteration_time": 998.1,
+            "train_samples_start": 0,
+            "num_train_samples": iteration * 512,
+            "train_tokens": iteration * 2_097_152,
+            "loss": 2.411,
+        }
+        yield record("event", event=event("training_metrics_update", at, **metrics))
+
+
+def _goodput() -> Iterator[str]:
+    """A job of steps with the data loading between them, and a save now and then."""
+    job = '{"job_name": "bench", '
+    yield job + '"job_start_time": 1772323200.0}'
+    step, at = 0, 1_772_323_300.0
+    while True:
+        step, at = step + 1, at + 6.25
+        yield f'{job}"step_count": {step}, "step_start_time": {at}}}'
+        yield f'{job}"data_loading_start_time": {at}}}'
+        yield f'{job}"data_loading_end_time": {at + 0.4}}}'
+        if step % 500 == 0:
+            yield (
+                f'{job}"event_type": "save", "step": {step}, "synchronous": false, '
+                f'"checkpoint_manager_blocking_start_time": {at + 1.5}, '
+                '"checkpoint_manager_blocking_duration_secs": 2.5}'
+            )
+
+
 _LOGS: dict[str, Callable[[], Iterator[str]]] = {
     "training-log, 1 step in 40 lines": lambda: _chatter(40, _torchtitan),
     "training-log, torchtitan steps": lambda: _chatter(0, _torchtitan),
     "training-log, Megatron steps": lambda: _chatter(0, _megatron),
     "torchelastic, trainer beside it": _torchrun,
     "slurm-sacct": _sacct,
+    "slurm-json": _slurm_json,
+    "one-logger": _one_logger,
+    "goodput": _goodput,
 }
 
 if __name__ == "__main__":

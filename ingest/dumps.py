@@ -372,39 +372,48 @@ def lines(file: DumpFile, broken: Callable[[Truncated], None]) -> Iterator[tuple
     lines; `broken` is told where. A plain file ends where it did when it was found.
     """
     for first, block in blocks(file, broken):
-        yield from enumerate(block, first)
+        yield from enumerate(block.split(b"\n"), first)
 
 
 def blocks(
     file: DumpFile, broken: Callable[[Truncated], None], size: int = BLOCK
-) -> Iterator[tuple[int, list[bytes]]]:
-    """As `lines`, many at once: the number of the first and some `size` bytes of lines."""
+) -> Iterator[tuple[int, bytes]]:
+    """As `lines`, many at once: the number of the first, and some `size` bytes of whole lines with
+    line ends between them.
+    """
     number = 1
     with opened(file) as stream:
         length = file.bytes if file.compression == "none" else sys.maxsize
-        for block in _split(stream, length, size):
-            if number == 1:
-                block[0] = block[0].removeprefix(_BOM)
-            yield number, block
-            number += len(block)
+        for block in _whole_lines(stream, length, size):
+            yield number, block.removeprefix(_BOM) if number == 1 else block
+            number += block.count(b"\n") + 1
         fault = stream.raw.fault if isinstance(stream.raw, Unpacked) else None
     if fault is not None:
         broken(Truncated(number - 1, f"the {file.compression} stream breaks off: {fault}"))
 
 
-def _split(stream: io.BufferedReader, left: int, size: int) -> Iterator[list[bytes]]:
-    """Lines a block at a time: asking for each of a log's short lines costs more than the line."""
-    rest, kept = b"", LONGEST_LINE + 1
+def _whole_lines(stream: io.BufferedReader, left: int, size: int) -> Iterator[bytes]:
+    """Asking for each of a log's short lines costs more than the line."""
+    rest = b""
     while block := stream.read(min(size, left)):
         left -= len(block)
-        first, *others = block.split(b"\n")
-        if len(rest) <= LONGEST_LINE:  # of a longer line the first bytes are enough
-            rest += first
-        if not others:
-            continue
-        begun, rest = rest[:kept].rstrip(b"\r"), others.pop()
-        if b"\r" in block or len(block) > LONGEST_LINE:
-            others = [line[:kept].rstrip(b"\r") for line in others]
-        yield [begun, *others]
+        end = block.rfind(b"\n")
+        if end >= 0:
+            begun = _begun(rest, block[:end])
+            yield _without_ends(begun)
+            rest = block[end + 1 :]
+        else:
+            rest = _begun(rest, block)
     if rest:
-        yield [rest[:kept].rstrip(b"\r")]
+        yield _without_ends(rest)
+
+
+def _begun(rest: bytes, block: bytes) -> bytes:
+    """A block behind the beginning of its first line: of a longer one the first bytes are enough."""
+    return rest + (block if len(rest) <= LONGEST_LINE else b"".join(block.partition(b"\n")[1:]))
+
+
+def _without_ends(block: bytes) -> bytes:
+    if b"\r" not in block and len(block) <= LONGEST_LINE:
+        return block
+    return b"\n".join(line[: LONGEST_LINE + 1].rstrip(b"\r") for line in block.split(b"\n"))

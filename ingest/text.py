@@ -156,7 +156,7 @@ def _short_lines(
 ) -> Iterator[Line]:
     """Lines as the collector gets them: one that is too long is set aside and comes empty."""
     for first, block in _short_blocks(target, file, broken, dumps.BLOCK):
-        yield from enumerate(block, first)
+        yield from enumerate(block.split(b"\n"), first)
 
 
 def _short_blocks(
@@ -166,12 +166,14 @@ def _short_blocks(
     size: int = BYTES_AT_ONCE,
 ) -> Iterator[Block]:
     for first, block in dumps.blocks(file, broken.append, size):
-        if max(map(len, block)) > dumps.LONGEST_LINE:
-            for place, line in enumerate(block):
+        if len(block) > dumps.LONGEST_LINE:
+            lines = block.split(b"\n")
+            for place, line in enumerate(lines):
                 if len(line) > dumps.LONGEST_LINE:
                     too_long = explain.explain(first + place, line, 0)
                     rejects.add(target.connection, target.file_no, [too_long])
-                    block[place] = b""
+                    lines[place] = b""
+            block = b"\n".join(lines)
         yield first, block
 
 

@@ -13,7 +13,7 @@ from ingest.events import Event, Item, Rejected, Says
 from ingest.identity import IdentityRule
 
 Line = tuple[int, bytes]
-Block = tuple[int, list[bytes]]  # the number of its first line, and lines that follow one another
+Block = tuple[int, bytes]  # the number of its first line, and lines with line ends between them
 
 _LINES_AT_ONCE = 50_000
 
@@ -39,7 +39,7 @@ class Dump:
             return
         lines = self.lines()
         while some := list(islice(lines, _LINES_AT_ONCE)):
-            yield some[0][0], [line.removesuffix(b"\r") for _, line in some]
+            yield some[0][0], b"\n".join(line.removesuffix(b"\r") for _, line in some)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,7 @@ def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
     """As `slurm.read`; the events of plain rows come as frames, after the others of their block."""
     reader = _Reader(reading, Table(dump.name), Jobs(reading))
     for number, block in dump.blocks():
-        if number == 1:
-            block[0] = block[0].removeprefix(BOM)
-        yield from reader.take(block)
+        yield from reader.take((block.removeprefix(BOM) if number == 1 else block).split(b"\n"))
     yield from reader.end()
 
 

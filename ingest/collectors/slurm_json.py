@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ingest.collectors.base import Collector, Dump, Reading
+from ingest.collectors.base import Block, Collector, Dump, Reading
 from ingest.collectors.slurm_events import events
 from ingest.collectors.slurm_json_jobs import Job, Jobs
 from ingest.collectors.slurm_json_rows import oom_step_of, row_of
@@ -29,7 +29,16 @@ def recognises(_name: str, head: bytes) -> bool:
 
 def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """Events of the jobs in file order. Raises UnreadableDump where there is no list of jobs."""
-    jobs = Jobs(iter(dump.lines()))
+    return _read(dump, reading, dump.lines())
+
+
+def read_many(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
+    """As `read`, with as many lines in memory as a block has."""
+    return _read(dump, reading, dump.blocks())
+
+
+def _read(dump: Dump, reading: Reading, blocks: Iterator[Block]) -> Iterator[Event | Rejected]:
+    jobs = Jobs(blocks)
     for job in jobs.read():
         if isinstance(job, Rejected):
             yield job
@@ -56,4 +65,5 @@ SLURM_JSON = Collector(
     says=Says(training=False, saves=False, resumes=False),
     recognises=recognises,
     read=read,
+    read_many=read_many,
 )

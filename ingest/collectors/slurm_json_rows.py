@@ -7,7 +7,12 @@ whether they are set). What has another type than it should is as if it were not
 
 from __future__ import annotations
 
-from ingest.collectors.json_values import MOST_GPUS, Fields, part, text, whole
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
+
+from ingest.collectors.json_values import FAST, MOST_GPUS, Fields, part, text, whole
 from ingest.collectors.slurm_json_jobs import Job
 from ingest.collectors.slurm_rows import Row
 from ingest.collectors.slurm_states import known_state
@@ -45,10 +50,10 @@ def row_of(job: Job) -> Row | Rejected:
         **_who(fields),
         "State": _shown_state(state, fields),
         **_when(part(fields, "time")),
-        "ExitCode": _exit_code(fields.get("exit_code"), state),
-        "DerivedExitCode": _exit_code(fields.get("derived_exit_code"), state),
-        "AllocTRES": _tres(part(fields, "tres").get("allocated")),
-        "ReqTRES": _tres(part(fields, "tres").get("requested")),
+        "ExitCode": _once(_exit_code, fields.get("exit_code"), state),
+        "DerivedExitCode": _once(_exit_code, fields.get("derived_exit_code"), state),
+        "AllocTRES": _once(_tres, part(fields, "tres").get("allocated")),
+        "ReqTRES": _once(_tres, part(fields, "tres").get("requested")),
         **_what(fields),
     }
     return Row(job.line_number, job.line, {name: cell for name, cell in cells.items() if cell})
@@ -127,6 +132,18 @@ def _state(told: object) -> str | None:
 def _shown_state(state: str, fields: Fields) -> str:
     killed_by = _cell(fields.get("kill_request_user"))
     return f"{state} by {killed_by}" if state == "CANCELLED" and killed_by else state
+
+
+def _once(read: Callable[..., str], told: object, *more: str) -> str:
+    """The cell of a value; one that stayed as it was written is read once for all jobs."""
+    if isinstance(told, msgspec.Raw):
+        return _as_written(read, bytes(told), *more)
+    return read(told, *more)
+
+
+@lru_cache(maxsize=4096)
+def _as_written(read: Callable[..., str], written: bytes, *more: str) -> str:
+    return read(FAST.decode(written), *more)
 
 
 def _exit_code(told: object, state: str) -> str:

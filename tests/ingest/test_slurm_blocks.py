@@ -128,7 +128,9 @@ def said(event: dict[str, object]) -> str:
 
 
 def dump(lines: list[bytes], at_once: int) -> Dump:
-    blocks = [(at + 1, lines[at : at + at_once]) for at in range(0, len(lines), at_once)]
+    blocks = [
+        (at + 1, b"\n".join(lines[at : at + at_once])) for at in range(0, len(lines), at_once)
+    ]
     return Dump("x.txt", None, lambda: iter(enumerate(lines, 1)), lambda: iter(blocks))
 
 
