@@ -409,7 +409,7 @@ def _whole_lines(stream: io.BufferedReader, left: int, size: int) -> Iterator[by
 
 
 def _begun(rest: bytes, block: bytes) -> bytes:
-    """A block behind the beginning of its first line: of a longer one the first bytes are enough."""
+    """A block behind the beginning of its first line: of a longer one the first bytes do."""
     return rest + (block if len(rest) <= LONGEST_LINE else b"".join(block.partition(b"\n")[1:]))
 
 

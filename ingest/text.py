@@ -79,7 +79,7 @@ _TYPES = fields.ENUMS | {"ok": "boolean"}
 _PLAIN_TIMES = ("at_us", "end_us")
 _OF_THE_DUMP = ("file_no", "source_no")
 _ALWAYS_THERE = ("at_us", "end_us", "event", "job_id", "attempt", "name", "description", "cluster")
-_EVENTS_AT_ONCE = 100_000
+_EVENTS_AT_ONCE = 20_000
 BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together; a frame costs as much as 1 MB
 
 

@@ -22,8 +22,8 @@ LONGEST_ID = 256
 LONGEST_TEXT = 4_096
 LONGEST_MESSAGE = 65_536
 
-_EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
-_LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
+EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
+LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
 _DECODER = json.JSONDecoder()
 
 # What it decodes is what `json` makes of it; it refuses NaN, infinite numbers and halves of
@@ -84,11 +84,12 @@ def part(fields: Fields, name: str) -> Fields:
 
 def whole(value: object, most: int = MOST_WHOLE) -> int | None:
     """A count from 0 on; 3.0 is one, true is none."""
+    if type(value) is int:  # as nearly all are
+        return value if 0 <= value <= most else None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        return None
-    return value
+        return value if 0 <= value <= most else None
+    return None
 
 
 def text(value: object, longest: int = LONGEST_TEXT) -> str | None:
@@ -103,7 +104,7 @@ def instant_us(value: object, unit_us: int) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # compared before it is converted: a float may be infinite, or no number
-    if not _EARLIEST_US // unit_us <= value < _LATEST_US // unit_us:
+    if not EARLIEST_US // unit_us <= value < LATEST_US // unit_us:
         return None
     return round(value * unit_us)
 

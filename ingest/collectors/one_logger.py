@@ -12,6 +12,7 @@ from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.one_logger_events import events
 from ingest.collectors.one_logger_processes import Processes
 from ingest.collectors.one_logger_records import records_in
+from ingest.collectors.one_logger_usual import usual_record
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
 
@@ -27,6 +28,10 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     processes = Processes()
     is_log = False
     for number, line in dump.lines():
+        if (usual := usual_record(number, line)) is not None:
+            is_log = True
+            yield from events(usual, processes)
+            continue
         for record in records_in(number, line):
             if isinstance(record, Rejected):
                 yield record

@@ -52,7 +52,8 @@ def events(record: Record, processes: Processes) -> Iterator[Event | Rejected]:
         yield Rejected(record.line_number, Reason.MISSING_FIELD, detail, shown)
         return
     for event in _told(record, process, processes):
-        yield {**event, **process.of_run}
+        event.update(process.of_run)
+        yield event
     if record.name == _APPLICATION and record.kind == Kind.STOP:
         processes.forget(process)
 
@@ -147,11 +148,9 @@ def _count(digits: str) -> int | None:
 
 def _progress(record: Record, step: int) -> Event:
     progress: Event = {"at_us": record.at_us, "event": EventKind.PROGRESS, "step": step}
-    before, samples = (
-        whole(record.said.get(name)) for name in ("train_samples_start", "num_train_samples")
-    )
+    samples = whole(record.said.get("num_train_samples"))
     if samples is not None:
-        progress["samples"] = (before or 0) + samples
+        progress["samples"] = (whole(record.said.get("train_samples_start")) or 0) + samples
     return progress
 
 

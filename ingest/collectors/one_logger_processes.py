@@ -8,6 +8,7 @@ of the dump is nobody's.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ingest.collectors.json_values import text, whole
 from ingest.collectors.one_logger_records import Record
@@ -67,8 +68,9 @@ class Processes:
         process = self._by_span.get(record.span_id)
         if process is None:
             alike = self._by_pid.get(record.pid, [])
-            counted = [one for one in alike if one.last_count == (record.count or 0) - 1]
-            process = next(iter([*counted, *reversed(alike)]), None)
+            before = (record.count or 0) - 1
+            counted = (one for one in alike if one.last_count == before)
+            process = alike[0] if len(alike) == 1 else next(chain(counted, reversed(alike)), None)
         if process is not None:
             process.last_count = record.count
         return process

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from ingest.collectors.json_values import (
     LONGEST_ID,
@@ -21,10 +22,10 @@ from ingest.collectors.json_values import (
 )
 from ingest.events import Reason, Rejected
 
-_MILLISECOND_US = 1_000
+MILLISECOND_US = 1_000
 _OPENING = re.compile(r'\{\s*"type"\s*:\s*"')
 # spans of every single iteration, of which no phase is made
-_FINE_SPANS = re.compile(
+FINE_SPANS = re.compile(
     rb'"name"\s*:\s*"(?:training_single_iteration|validation_single_iteration|'
     rb"(?i:testing_single_iteration)|model_forward|zero_grad|model_backward|optimizer_update)\""
 )
@@ -48,8 +49,7 @@ _ENDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One record. `name` is that of the span, or of the event; `until_us` the end of a complete
     span; `said` its attributes. `count` numbers the records of a process.
     """
@@ -69,7 +69,7 @@ class Record:
 def records_in(number: int, line: bytes) -> Iterator[Record | Rejected]:
     """The records of one line; a line of another kind has none."""
     marks = line.count(b'"type"')
-    if not marks or (marks == 1 and _FINE_SPANS.search(line)):
+    if not marks or (marks == 1 and FINE_SPANS.search(line)):
         return
     for fields in objects_in(number, line, _OPENING):
         if isinstance(fields, Rejected):
@@ -94,7 +94,7 @@ def _record(number: int, line: bytes, fields: Fields) -> Record | tuple[Reason, 
     instants = []
     for end in _ENDS.get(kind, ("event",)):
         told = part(part(fields, end), "attributes").get("timestamp_msec")
-        at_us = instant_us(told, _MILLISECOND_US)
+        at_us = instant_us(told, MILLISECOND_US)
         if at_us is None:
             return Reason.BAD_TIMESTAMP, f"timestamp_msec of {end} is {told!r}"[:200]
         instants.append(at_us)

@@ -11,6 +11,8 @@ from hypothesis import given
 
 from ingest.collectors.base import Dump
 from ingest.collectors.one_logger import ONE_LOGGER
+from ingest.collectors.one_logger_records import records_in
+from ingest.collectors.one_logger_usual import usual_record
 from ingest.collectors.registry import COLLECTORS
 from ingest.dumps import HEAD_BYTES
 from ingest.errors import UnreadableDump
@@ -507,6 +509,19 @@ def test_no_accident_gives_anything_but_events_and_lines_set_aside(accidents: li
     lines = encoded(*a_run(one)[:-3], *a_run(two))
 
     assert loadable(read_whatever(ONE_LOGGER, applied(accidents, lines))) >= 0
+
+
+@given(mutations())
+def test_a_usual_record_is_what_any_reading_of_its_line_gives(accidents: list[Any]) -> None:
+    lines = applied(accidents, encoded(*a_run(Writer())))
+    usual = [(line, record) for line in lines if (record := usual_record(1, line))]
+
+    for line, record in usual:
+        assert [record] == list(records_in(1, line))
+
+
+def test_records_as_the_library_writes_them_are_usual() -> None:
+    assert all(usual_record(1, line) for line in encoded(*a_run(Writer())))
 
 
 @pytest.mark.parametrize("text", ["", "step 5", '{"type": "start"}', '{"ts": 1, "event": "job"}'])
