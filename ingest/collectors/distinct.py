@@ -1,5 +1,5 @@
-"""Columns of text read by their distinct values: what one cell means is said elsewhere, once, and a
-column is read by asking for each value that occurs in it.
+"""Lines as a column of text, and columns read by their distinct values: what one cell means is said
+elsewhere, once, and a column is read by asking for each value that occurs in it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,21 @@ _CLOCK = {
 _LAST_OF_HOUR = 3_599  # seconds
 
 Read = Callable[[str], int | None]
+
+
+def texts(lines: Sequence[bytes]) -> pl.Series:
+    """Lines as text; null for one that is none."""
+    try:
+        return pl.Series(lines, dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.ComputeError:
+        return pl.Series(list(map(_text, lines)), dtype=pl.String)
+
+
+def _text(line: bytes) -> str | None:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def by_value(

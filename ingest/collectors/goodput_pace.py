@@ -11,8 +11,12 @@ from bisect import bisect_left, insort
 from collections import deque
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
 _NEWEST = 101  # steps that say what is usual
-_TOO_LONG = 2.0  # of a usual step
+TOO_LONG = 2.0  # of a usual step
 _TOO_LONG_AT_FIRST = 1.25  # the first step of a launch is where a program compiles
 
 
@@ -29,6 +33,19 @@ class Pace:
         if len(self._in_order) > _NEWEST:
             oldest = self._in_order.popleft()
             del self._by_length[bisect_left(self._by_length, oldest)]
+
+    def add_many(self, lengths_us: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Add steps that follow one another; gives what was usual before each of them. Needs one
+        that was added before.
+        """
+        known = len(self._in_order)
+        lengths = pl.Series([*self._in_order, *lengths_us.tolist()], dtype=pl.Int64)
+        usual = lengths.rolling_quantile(
+            0.5, interpolation="lower", window_size=_NEWEST, min_samples=1
+        )
+        self._in_order = deque(lengths.tail(_NEWEST).to_list())
+        self._by_length = sorted(self._in_order)
+        return usual.to_numpy()[known - 1 : -1].astype(np.int64)
 
     @property
     def usual_us(self) -> int | None:
@@ -67,4 +84,4 @@ class Stretch:
 
     def is_too_long(self, usual_us: int, *, is_first: bool = False) -> bool:
         """Whether more than its step must have happened."""
-        return self.own_us > usual_us * (_TOO_LONG_AT_FIRST if is_first else _TOO_LONG)
+        return self.own_us > usual_us * (_TOO_LONG_AT_FIRST if is_first else TOO_LONG)

@@ -31,7 +31,7 @@ _CUSTOM = (
 
 
 @dataclass(slots=True)
-class _Run:
+class Run:
     """One launch, or the part of one since it went back to an earlier step.
 
     `begun_us` is None where its start is not in the dump. `first` and `held` are its first steps,
@@ -67,16 +67,16 @@ class Job:
     """Reads the entries of one job, oldest first."""
 
     job_id: str
-    _run: _Run = field(init=False)
+    run: Run = field(init=False)
     _left: _Left | None = None
 
     def __post_init__(self) -> None:
-        self._run = _Run({"job_id": self.job_id}, None)
+        self.run = Run({"job_id": self.job_id}, None)
 
     def take(self, entry: Entry | Operation) -> Iterator[Event]:
         """The events that an entry makes certain; some are of steps before it."""
         if isinstance(entry, Operation):
-            yield from _operation(entry, self._run)
+            yield from _operation(entry, self.run)
         elif entry.what == What.JOB and entry.is_start:
             yield from self._begin(entry)
         elif entry.what == What.JOB:
@@ -84,45 +84,45 @@ class Job:
         elif entry.what == What.STEP:
             yield from self._step(entry)
         elif entry.what == What.CUSTOM:
-            yield from _custom(entry, self._run)
-        elif entry.what != What.DATA_LOADING or self._run.step is None:
+            yield from _custom(entry, self.run)
+        elif entry.what != What.DATA_LOADING or self.run.step is None:
             # beside a step data is loaded in the background
             yield {
                 **_phase(entry.at_us, entry.is_start, Phase.TRAINER_INIT),
                 "stage": _START_UP[entry.what],
-                **_of(self._run, entry.at_us),
+                **_of(self.run, entry.at_us),
             }
 
     def finish(self) -> Iterator[Event]:
         """What is certain at the end of the dump: the newest launch ended if it says so."""
         yield from self._judge_what_is_held()
-        if self._run.end is not None:
-            yield from self._judge_last(self._run.end.at_us)
-            yield _ended(self._run.end, self._run.of_run)
+        if self.run.end is not None:
+            yield from self._judge_last(self.run.end.at_us)
+            yield _ended(self.run.end, self.run.of_run)
 
     def _begin(self, entry: Entry) -> Iterator[Event]:
         begin: Event = {"at_us": entry.at_us, "event": EventKind.ATTEMPT_START}
         of_run: Event = {"job_id": self.job_id, "run_key": str(entry.at_us)}
         yield {**begin, **of_run}
-        if self._run.begun_us is None or entry.at_us > self._run.begun_us:
+        if self.run.begun_us is None or entry.at_us > self.run.begun_us:
             yield from self._leave(entry.at_us)
-            self._run = _Run(of_run, entry.at_us)
+            self.run = Run(of_run, entry.at_us)
 
     def _end(self, entry: Entry) -> Iterator[Event]:
-        if self._run.begun_us is not None and entry.at_us < self._run.begun_us:
+        if self.run.begun_us is not None and entry.at_us < self.run.begun_us:
             yield _superseded(entry, {"job_id": self.job_id})
         else:
-            self._run.end = entry
+            self.run.end = entry
 
     def _step(self, entry: Entry) -> Iterator[Event]:
-        run = self._run
+        run = self.run
         is_late = entry.at_us < (run.begun_us or 0) or (
             run.step is not None and entry.at_us <= run.at_us
         )
         if not is_late and run.step is not None and entry.step <= run.step:
             yield from self._leave(entry.at_us)
             generation = run.of_run.get("run_generation", 0) + 1
-            run = self._run = _Run({**run.of_run, "run_generation": generation}, run.begun_us)
+            run = self.run = Run({**run.of_run, "run_generation": generation}, run.begun_us)
         progress: Event = {"at_us": entry.at_us, "event": EventKind.PROGRESS, "step": entry.step}
         yield {**progress, **_of(run, entry.at_us)}
         if is_late:
@@ -138,7 +138,7 @@ class Job:
         run.open.clear()
 
     def _begin_training(self, entry: Entry) -> Iterator[Event]:
-        run, left = self._run, self._left
+        run, left = self.run, self._left
         if left is not None and entry.step > left.step:
             # to go on behind the newest step of the launch before, that step must have been saved
             over: Event = {"at_us": left.over_us, "event": EventKind.PROGRESS}
@@ -153,14 +153,14 @@ class Job:
 
     def _stretch(self, until_us: int) -> Stretch:
         """The newest step, up to now; what was not said to be over is over now."""
-        run = self._run
+        run = self.run
         begun = [start_us for _, start_us in run.open.values()]
         inside = sorted([*run.inside, *((start_us, until_us) for start_us in begun)])
         return Stretch(run.at_us, until_us, tuple(inside))
 
     def _measure(self, stretch: Stretch) -> Iterator[Event]:
         """Judge a step by the pace of those before it; the first ones wait until there is one."""
-        run = self._run
+        run = self.run
         if run.first is None and not run.is_judged:
             run.first = stretch
             return
@@ -174,7 +174,7 @@ class Job:
 
     def _judge_what_is_held(self) -> Iterator[Event]:
         """The first step compiles the program, as the library itself reads its log."""
-        run = self._run
+        run = self.run
         usual_us = run.pace.usual_us
         if usual_us is None or len(run.held) < _FEWEST_STEPS:
             return
@@ -192,11 +192,11 @@ class Job:
         over_us = self._over(stretch)
         if over_us < stretch.until_us:
             for at_us, is_start in ((over_us, False), (stretch.until_us, True)):
-                yield {**_phase(at_us, is_start, Phase.TRAINING), **self._run.of_run}
+                yield {**_phase(at_us, is_start, Phase.TRAINING), **self.run.of_run}
 
     def _over(self, stretch: Stretch) -> int:
         """When the step of a stretch is believed to be over."""
-        usual_us = self._run.pace.usual_us
+        usual_us = self.run.pace.usual_us
         if usual_us is None or not stretch.is_too_long(usual_us):
             return stretch.until_us
         return stretch.after(usual_us)
@@ -206,7 +206,7 @@ class Job:
         and how it came to it is not known.
         """
         yield from self._judge_what_is_held()
-        run, usual_us = self._run, self._run.pace.usual_us
+        run, usual_us = self.run, self.run.pace.usual_us
         if run.step is not None:
             ended_us = at_us if run.end is None else run.end.at_us
             last = self._stretch(ended_us)
@@ -220,9 +220,9 @@ class Job:
 
     def _judge_last(self, ended_us: int) -> Iterator[Event]:
         """Training ends with the job, or with its last step if the job goes on much longer."""
-        if self._run.step is not None:
+        if self.run.step is not None:
             over_us = self._over(self._stretch(ended_us))
-            yield {**_phase(over_us, False, Phase.TRAINING), **self._run.of_run}
+            yield {**_phase(over_us, False, Phase.TRAINING), **self.run.of_run}
 
 
 def _ended(end: Entry, of_run: Event) -> Event:
@@ -249,7 +249,7 @@ def _superseded(end: Entry, of_run: Event) -> Event:
     }
 
 
-def _custom(entry: Entry, run: _Run) -> Iterator[Event]:
+def _custom(entry: Entry, run: Run) -> Iterator[Event]:
     """An event that blocks training, under its own name as a stage. Of events of one name that are
     nested the outer one counts.
     """
@@ -266,7 +266,7 @@ def _custom(entry: Entry, run: _Run) -> Iterator[Event]:
         yield {**told, "stage": entry.kind, **_of(run, entry.at_us)}
 
 
-def _operation(operation: Operation, run: _Run) -> Iterator[Event]:
+def _operation(operation: Operation, run: Run) -> Iterator[Event]:
     is_of_run = operation.at_us >= (run.begun_us or 0)
     phase = Phase.CHECKPOINT_SAVE if operation.is_save else Phase.CHECKPOINT_LOAD
     told = _phase(operation.at_us, True, phase)
@@ -296,7 +296,7 @@ def _phase(at_us: int, is_start: bool, phase: Phase) -> Event:
     return {"at_us": at_us, "event": kind, "phase": phase}
 
 
-def _of(run: _Run, at_us: int) -> Event:
+def _of(run: Run, at_us: int) -> Event:
     """Whose an event is; one that is older than the newest launch only tells its job."""
     if run.begun_us is None or at_us >= run.begun_us:
         return run.of_run

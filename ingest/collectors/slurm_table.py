@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ingest.collectors.distinct import by_value
+from ingest.collectors.distinct import by_value, texts
 from ingest.collectors.slurm_columns import Columns, fits
 from ingest.collectors.slurm_rows import NO_LENGTH, TIMES, UNSET
 from ingest.collectors.slurm_states import known_state
@@ -32,7 +32,7 @@ def whole_rows(columns: Columns, lines: Sequence[bytes]) -> pl.DataFrame:
     names = columns.names
     pieces = pl.col(_TEXT).str.split_exact(columns.delimiter, len(names))  # one more than there are
     cells = (
-        pl.DataFrame({_TEXT: _texts(lines)})
+        pl.DataFrame({_TEXT: texts(lines)})
         .with_row_index(LINE)
         .select(LINE, pieces.struct.rename_fields([*names, _TOO_MANY]).struct.unnest())
         .filter(pl.col(names[-1]).is_not_null(), pl.col(_TOO_MANY).is_null())
@@ -46,21 +46,6 @@ def whole_rows(columns: Columns, lines: Sequence[bytes]) -> pl.DataFrame:
         *(_begins_with_digit(name) for name in ids),
         *(look for name in names if (look := _look(name, cells[name])) is not None),
     )
-
-
-def _texts(lines: Sequence[bytes]) -> pl.Series:
-    """Lines as text; null for one that is none."""
-    try:
-        return pl.Series(lines, dtype=pl.Binary).cast(pl.String)
-    except pl.exceptions.ComputeError:
-        return pl.Series(list(map(_text, lines)), dtype=pl.String)
-
-
-def _text(line: bytes) -> str | None:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _look(name: str, cells: pl.Series) -> pl.Expr | pl.Series | None:

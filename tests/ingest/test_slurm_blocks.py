@@ -7,17 +7,12 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
-import polars as pl
 import pytest
 
-from ingest.collectors.base import Dump, Reading
-from ingest.collectors.slurm import SLURM_SACCT, read, recognises
-from ingest.collectors.slurm_blocks import read_many
+from ingest.collectors.slurm import SLURM_SACCT, recognises
 from ingest.collectors.slurm_states import ENDED, LIVE, WAITING
-from ingest.errors import UnreadableDump
-from ingest.events import Item, Rejected, events_of
+from tests.ingest.both_ways import frames, told
 
 NAMES = (
     "JobIDRaw", "JobID", "JobName", "Comment", "User", "Account", "Partition", "QOS", "State",
@@ -72,16 +67,15 @@ def test_random_tables_tell_the_same_in_blocks_and_row_by_row(seed: int) -> None
     chance = random.Random(seed)
     lines = list(table(chance))
     zone = chance.choice(["UTC", "America/New_York"])
+    at_once = chance.choice([3, 40, 10_000])
 
-    assert told(lines, zone, None) == told(lines, zone, chance.choice([3, 40, 10_000]))
+    assert told(SLURM_SACCT, lines, None, zone) == told(SLURM_SACCT, lines, at_once, zone)
 
 
 def test_usual_rows_are_read_together() -> None:
     lines = [b"JobID|State|Start|End", *(b"%d|FAILED|1795150800|1795150860" % n for n in range(9))]
 
-    kinds = {type(item) for item in read_many(dump(lines, 4), reading("UTC"))}
-
-    assert {pl.DataFrame} == kinds
+    assert 9 * 3 == frames(SLURM_SACCT, lines)
 
 
 @pytest.mark.real
@@ -96,46 +90,7 @@ def test_real_tables_tell_the_same_in_blocks_and_row_by_row(zone: str) -> None:
 
     assert tables
     for lines in tables:
-        assert told(lines, zone, None) == told(lines, zone, 100)
-
-
-def told(lines: list[bytes], zone: str, at_once: int | None) -> tuple[list[str], list[object]]:
-    """Events as text, sorted; what is set aside, in file order. `at_once` None: row by row."""
-    events: list[str] = []
-    aside: list[object] = []
-    try:
-        for item in items(lines, zone, at_once):
-            if isinstance(item, Rejected):
-                aside.append(item)
-            elif isinstance(item, pl.DataFrame):
-                events += [said(dict(event)) for event in events_of(item)]
-            else:
-                events.append(said(dict(item)))
-    except UnreadableDump as error:
-        aside.append(str(error))
-    return sorted(events), aside
-
-
-def items(lines: list[bytes], zone: str, at_once: int | None) -> Iterator[Item]:
-    if at_once is None:
-        return read(dump(lines, 1), reading(zone))
-    assert SLURM_SACCT.read_many is not None
-    return SLURM_SACCT.read_many(dump(lines, at_once), reading(zone))
-
-
-def said(event: dict[str, object]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in event.items())
-
-
-def dump(lines: list[bytes], at_once: int) -> Dump:
-    blocks = [
-        (at + 1, b"\n".join(lines[at : at + at_once])) for at in range(0, len(lines), at_once)
-    ]
-    return Dump("x.txt", None, lambda: iter(enumerate(lines, 1)), lambda: iter(blocks))
-
-
-def reading(zone: str) -> Reading:
-    return Reading(None, ZoneInfo(zone))
+        assert told(SLURM_SACCT, lines, None, zone) == told(SLURM_SACCT, lines, 100, zone)
 
 
 def content(path: Path) -> bytes:
