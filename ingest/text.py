@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import duckdb
@@ -136,18 +136,10 @@ def _parse(
     )
     told = (collector.read_many or collector.read)(dump, reading)
     named = identity.identified(reading.identity, dump.name, dump.path, told)
-    events: list[Event] = []
-    rejected: list[Rejected] = []
+    waiting = _Waiting(target, reading)
     for item in _believed(named, moment):
-        if isinstance(item, pl.DataFrame):
-            _append(target, item, reading)
-        elif isinstance(item, Rejected):
-            rejected.append(_cut(item))
-        else:
-            events.append(item)
-        if len(events) + len(rejected) >= _EVENTS_AT_ONCE:
-            _flush(target, events, rejected, reading)
-    _flush(target, events, rejected, reading)
+        waiting.take(item)
+    waiting.flush()
     rejects.add_breaks(target.connection, target.file_no, broken)
 
 
@@ -234,12 +226,36 @@ def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     return [row[0] for row in connection.execute(f"describe {table}").fetchall()]
 
 
-def _flush(target: Target, events: list[Event], rejected: list[Rejected], reading: Reading) -> None:
-    """Append what came one by one, and forget it."""
-    rejects.add(target.connection, target.file_no, rejected)
-    _append(target, _frame(events), reading)
-    events.clear()
-    rejected.clear()
+@dataclass(slots=True)
+class _Waiting:
+    """What was told until it is worth an insert; frames wait with those of like columns."""
+
+    target: Target
+    reading: Reading
+    _events: list[Event] = field(default_factory=list)
+    _rejected: list[Rejected] = field(default_factory=list)
+    _frames: dict[tuple[str, ...], list[pl.DataFrame]] = field(default_factory=dict)
+    _rows: int = 0
+
+    def take(self, item: Item) -> None:
+        if isinstance(item, pl.DataFrame):
+            self._frames.setdefault(tuple(item.columns), []).append(item)
+            self._rows += item.height
+        elif isinstance(item, Rejected):
+            self._rejected.append(_cut(item))
+        else:
+            self._events.append(item)
+        if self._rows + len(self._events) + len(self._rejected) >= _EVENTS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        rejects.add(self.target.connection, self.target.file_no, self._rejected)
+        for frame in (_frame(self._events), *map(pl.concat, self._frames.values())):
+            _append(self.target, frame, self.reading)
+        self._events.clear()
+        self._rejected.clear()
+        self._frames.clear()
+        self._rows = 0
 
 
 def _frame(events: list[Event]) -> pl.DataFrame:
@@ -252,6 +268,7 @@ def _frame(events: list[Event]) -> pl.DataFrame:
 
 def _append(target: Target, frame: pl.DataFrame, reading: Reading) -> None:
     """A column comes when the first of its values does: one that stays empty costs as much."""
+    frame = frame.select(column for column in frame if column.null_count() < frame.height)
     if frame.is_empty():
         return
     there = _columns(target.connection, target.table)

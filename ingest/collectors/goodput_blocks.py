@@ -33,7 +33,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
-    """As `goodput.read`; what frames tell comes after the rest of their block."""
+    """As `goodput.read`, with frames of the steps of a job that goes on as usual."""
     log = Log(dump.name)
     for number, block in dump.blocks():
         yield from _read(log, number, block.split(b"\n"))
@@ -55,7 +55,6 @@ class _Usual:
 
 def _read(log: Log, number: int, lines: list[bytes]) -> Iterator[Item]:
     told = _usual(lines)
-    frames: list[pl.DataFrame] = []
     at = end = 0
     while at < len(lines):
         if at >= end:
@@ -64,18 +63,14 @@ def _read(log: Log, number: int, lines: list[bytes]) -> Iterator[Item]:
         job = log.jobs.get(told.jobs[told.job[at]]) if is_run else None
         if job is not None and goes_on(job.run):
             places = at + np.flatnonzero(told.step[at:end] >= 0)
-            taken, more = take_steps(job.run, told.at_us[places], told.step[places])
-            frames += more
+            taken, frames = take_steps(job.run, told.at_us[places], told.step[places])
+            yield from frames
             done = end if taken == len(places) else int(places[taken])
             if done > at:
                 at = done
                 continue
         yield from log.take(number + at, lines[at])
         at += 1
-    alike: dict[tuple[str, ...], list[pl.DataFrame]] = {}
-    for frame in frames:
-        alike.setdefault(tuple(frame.columns), []).append(frame)
-    yield from map(pl.concat, alike.values())
 
 
 def _usual(lines: list[bytes]) -> _Usual:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from ingest.collectors import torchelastic_runs
@@ -19,10 +20,12 @@ from ingest.collectors.training_log_patterns import Means, patterns
 from ingest.collectors.training_log_run import Run
 from ingest.collectors.training_log_shapes import Step
 from ingest.collectors.training_log_signs import Sign, Signs
+from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.errors import UnreadableDump
-from ingest.events import Event, EventKind, Rejected, Says
+from ingest.events import Event, EventKind, Item, Rejected, Says
 
+_Item = TypeVar("_Item")
 _LOG = logging.getLogger("ingest")
 
 _SOME_DAY = Clock(ZoneInfo("UTC"), 4_000_000_000_000_000)
@@ -61,10 +64,21 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """The events of all launches. Raises UnreadableDump if nothing is told, or no time of it."""
     signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
     run = Run(_place(dump), reading.cluster)
+    return _told(dump, signs, run, _events(signs, run, signs.read(dump.lines())))
+
+
+def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
+    """As `read`, with frames of the steps of lines that are alike."""
+    signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
+    run = Run(_place(dump), reading.cluster)
+    return _told(dump, signs, run, _items(signs, run, signs.read_many(dump.blocks())))
+
+
+def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterator[_Item]:
     is_told = False
-    for event in _events(signs, run, dump):
+    for item in items:
         is_told = True
-        yield event
+        yield item
     if run.is_year_guessed:
         _LOG.warning(
             "%s: its times tell no year; the year of the file's last change was taken", dump.name
@@ -86,7 +100,8 @@ def trainer_events(dump: Dump, reading: Reading) -> Iterator[Event]:
     restored, of no job and no launch. The launcher's collector knows those, and its ends.
     """
     signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
-    for event in _events(signs, Run(place_of(dump), reading.cluster), dump):
+    run = Run(place_of(dump), reading.cluster)
+    for event in _events(signs, run, signs.read(dump.lines())):
         if event["event"] in _TRAINERS_OWN or "resumed_from_step" in event:
             event.pop("job_id", None)
             event.pop("run_key", None)
@@ -95,15 +110,27 @@ def trainer_events(dump: Dump, reading: Reading) -> Iterator[Event]:
             yield event
 
 
-def _events(signs: Signs, run: Run, dump: Dump) -> Iterator[Event]:
-    for sign in signs.read(dump.lines()):
-        if isinstance(sign, Step):
-            yield from run.step(sign)
-        elif isinstance(sign, Sign):
-            yield from run.hear(sign, signs.first_us)
-        else:
-            yield from run.trace(sign)
+def _events(signs: Signs, run: Run, told: Iterator[Sign | Step | Trace]) -> Iterator[Event]:
+    for sign in told:
+        yield from _of_one(signs, run, sign)
     yield from run.close(signs.last_us())
+
+
+def _items(signs: Signs, run: Run, told: Iterator[Sign | Step | Steps | Trace]) -> Iterator[Item]:
+    for sign in told:
+        if isinstance(sign, Steps):
+            yield from run.steps(sign)
+        else:
+            yield from _of_one(signs, run, sign)
+    yield from run.close(signs.last_us())
+
+
+def _of_one(signs: Signs, run: Run, sign: Sign | Step | Trace) -> Iterable[Event]:
+    if isinstance(sign, Step):
+        return run.step(sign)
+    if isinstance(sign, Sign):
+        return run.hear(sign, signs.first_us)
+    return run.trace(sign)
 
 
 def _weight(sign: Sign | Step | Trace) -> str | bool:
@@ -136,5 +163,6 @@ TRAINING_LOG = Collector(
     says=Says(training=True, saves=True, resumes=True),
     recognises=recognises,
     read=read,
+    read_many=read_many,
     is_named_by_path=True,
 )

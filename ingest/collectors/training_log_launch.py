@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import polars as pl
+
 from ingest.collectors.lines import SECOND_US, Label
 from ingest.collectors.training_log_failures import Failures, last_word, says_more
 from ingest.collectors.training_log_patterns import Means
 from ingest.collectors.training_log_shapes import Step, length_us
 from ingest.collectors.training_log_signs import Sign
 from ingest.collectors.training_log_spans import Spans
+from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.events import Event, EventKind, Outcome, Phase
 
@@ -84,6 +87,31 @@ class Launch:
             over = self._told(self._spans.went_on(label, at_us))
             return [*over, *self._reached(at_us, number, samples)]
         return self._reached(at_us, number, samples)
+
+    def goes_on(self, label: Label, number: int) -> bool:
+        """Whether a writer's step, and those that come next, are no more than progress."""
+        is_quiet = not (self._spans.are_open or self.is_trained or self._restored is not None)
+        is_next = label in self.steps and number > max(self._top, self.steps[label])
+        return is_next and is_quiet and self.training_us is not None
+
+    def progress(self, steps: Steps, run: slice) -> pl.DataFrame:
+        """As `step` for steps that rise, the first of which `goes_on`."""
+        at_us, numbers, samples = steps.at_us[run], steps.step[run], steps.samples[run]
+        told = []
+        for place, us in enumerate(at_us.tolist()):
+            if us - self._told_us >= _PROGRESS_EVERY_US:
+                self._told_us = us
+                told.append(place)
+        last = int(at_us[-1]), int(numbers[-1]), int(samples[-1])
+        is_told = bool(told) and told[-1] == len(at_us) - 1
+        self._untold = None if is_told else (*last[:2], last[2] if last[2] >= 0 else None)
+        self.seen_us, self.stepped_us = max(self.seen_us, last[0]), last[0]
+        self.steps[steps.label] = self._top = last[1]
+        frame = pl.DataFrame(
+            {"at_us": at_us[told], "step": numbers[told], "samples": samples[told]}
+        )
+        counted = pl.when(pl.col("samples") >= 0).then("samples").alias("samples")
+        return frame.select("at_us", pl.lit(str(_PROGRESS)).alias("event"), "step", counted)
 
     def trace(self, trace: Trace) -> list[Event]:
         """A rank raised."""

@@ -9,14 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+import polars as pl
+
 from ingest.collectors.lines import NOBODY, SECOND_US, Label
 from ingest.collectors.training_log_identity import Place
 from ingest.collectors.training_log_launch import Launch
 from ingest.collectors.training_log_patterns import Means
 from ingest.collectors.training_log_shapes import Step
 from ingest.collectors.training_log_signs import Sign
+from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
-from ingest.events import Event, EventKind
+from ingest.events import Event, EventKind, Item
 
 _BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
 _RANKS_APART_US = 60 * SECOND_US
@@ -88,6 +92,32 @@ class Run:
         for event in events:
             event.update(self._who)
         return events
+
+    def steps(self, steps: Steps) -> Iterator[Item]:
+        """What many steps say has happened: together, while nothing but steps is to be told."""
+        rises = (np.diff(steps.step) > 0) & (np.diff(steps.at_us) >= 0)
+        falls = np.append(np.flatnonzero(~rises) + 1, len(steps.step))
+        place = 0
+        while place < len(steps.step):
+            launch, first = self._launch, int(steps.step[place])
+            if (
+                launch is None
+                or self._held is not None
+                or len(launch.steps) > _MOST_RANKS
+                or not launch.goes_on(steps.label, first)
+            ):
+                yield from self.step(steps.one(place))
+                place += 1
+                continue
+            end = int(falls[np.searchsorted(falls, place, side="right")])
+            self._steps_before[steps.label] = (
+                int(steps.step[end - 2]) if end - place > 1 else launch.steps[steps.label]
+            )
+            self._doubtful = None
+            yield launch.progress(steps, slice(place, end)).with_columns(
+                pl.lit(value).alias(name) for name, value in self._who.items()
+            )
+            place = end
 
     def trace(self, trace: Trace) -> Iterator[Event]:
         """What a traceback says has happened."""

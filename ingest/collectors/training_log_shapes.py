@@ -10,10 +10,10 @@ from typing import NamedTuple
 from ingest.collectors.lines import SECOND_US, Label, places_without_colours
 from ingest.collectors.training_log_patterns import Patterns
 
-_ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
+ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
 _MOST = 20_000  # shapes, or beginnings
 _LONGEST = 2_000  # bytes of a line
-_MINUTE_US = 60 * SECOND_US
+MINUTE_US = 60 * SECOND_US
 _YEAR_US = 366 * 86_400 * SECOND_US
 _TIME = re.compile(
     rb"(?:\d{4}[-/]\d\d[-/]\d\d[T _]|\d\d/\d\d/\d{4}[ -]|[IWEFC](?:\d{4}|\d{8})\s)\d\d"
@@ -39,7 +39,7 @@ class Step(NamedTuple):
         return None if self.each is None else length_us(self.each.decode(), self.unit_us)
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """Where things stand in a line. Its beginning up to the hour, with `others`, which are a zone
     and labels behind the time, tells when the hour began and who writes.
     """
@@ -64,20 +64,20 @@ class Shapes:
 
     def __init__(self, patterns: Patterns) -> None:
         self._particular = patterns.particular
-        self._shapes: dict[bytes, _Shape | None] = {}
+        self._shapes: dict[bytes, Shape | None] = {}
         self._beginnings: dict[bytes, tuple[int, Label]] = {}
 
     def recall(self, line: bytes) -> Step | str | None:
         """The step that a line tells, or NOTHING; None where the line is not known."""
-        shape = self._shapes.get(line.translate(_ONE_DIGIT), NOTHING)
-        if not isinstance(shape, _Shape):
+        shape = self._shapes.get(line.translate(ONE_DIGIT), NOTHING)
+        if not isinstance(shape, Shape):
             return NOTHING if shape is None else None
         hour, minute, second, fraction, others, step, samples, each, unit_us, is_guessed = shape
         beginning = self._beginnings.get(_key(line, hour, others) if others else line[hour])
         if beginning is None:
             return None
         hour_us, label = beginning
-        at_us = hour_us + int(line[minute]) * _MINUTE_US + int(line[second]) * SECOND_US
+        at_us = hour_us + int(line[minute]) * MINUTE_US + int(line[second]) * SECOND_US
         if fraction is not None:
             at_us += int(line[fraction].ljust(6, b"0")[:6])
         told = (
@@ -90,6 +90,15 @@ class Shapes:
             is_guessed,
         )
         return tuple.__new__(Step, told)  # twice as fast as Step(*told)
+
+    def shape(self, key: bytes) -> Shape | None:
+        """The shape of the lines that tell a step and are `key` but for their digits."""
+        shape = self._shapes.get(key)
+        return shape if isinstance(shape, Shape) else None
+
+    def beginning(self, hour: bytes) -> tuple[int, Label] | None:
+        """When the hour began that a line begins with, and who writes it."""
+        return self._beginnings.get(hour)
 
     def learn_nothing(self, line: bytes) -> None:
         """Lines of this shape say nothing."""
@@ -113,7 +122,7 @@ class Shapes:
         minute, second = _place(places, time, 1), _place(places, time, 2)
         number = _place(places, found, "step")
         assert minute is not None and second is not None and number is not None
-        shape = _Shape(
+        shape = Shape(
             hour=slice(0, minute.start),
             minute=minute,
             second=second,
@@ -127,16 +136,16 @@ class Shapes:
             is_year_guessed=step.is_year_guessed,
         )
         self._remember(line, shape)
-        since_us = int(time[1]) * _MINUTE_US + int(time[2]) * SECOND_US
+        since_us = int(time[1]) * MINUTE_US + int(time[2]) * SECOND_US
         since_us += int((time[3] or b"").ljust(6, b"0")[:6])
         key = _key(line, shape.hour, shape.others) if shape.others else line[shape.hour]
         self._beginnings[key] = (step.at_us - since_us, step.label)
 
-    def _remember(self, line: bytes, shape: _Shape | None) -> None:
+    def _remember(self, line: bytes, shape: Shape | None) -> None:
         if len(self._shapes) >= _MOST or len(self._beginnings) >= _MOST:
             self._shapes.clear()
             self._beginnings.clear()
-        self._shapes[line.translate(_ONE_DIGIT)] = shape
+        self._shapes[line.translate(ONE_DIGIT)] = shape
 
 
 def length_us(told: str | None, unit_us: int) -> int | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from ingest.collectors.base import Line
+from ingest.collectors.base import Block, Line
 from ingest.collectors.lines import (
     SECOND_US,
     Clock,
@@ -27,6 +27,7 @@ from ingest.collectors.lines import (
 )
 from ingest.collectors.training_log_patterns import Means, Pattern, Patterns
 from ingest.collectors.training_log_shapes import Shapes, Step
+from ingest.collectors.training_log_steps import KnownLines, Steps
 from ingest.collectors.training_log_traces import HEADER, Trace, Traces
 
 _LINES_AT_ONCE = 4_096
@@ -78,32 +79,53 @@ class Signs:
 
     def read(self, lines: Iterable[Line]) -> Iterator[Sign | Step | Trace]:
         """All signs in the order of the lines, which are taken to be numbered without gaps."""
-        for batch in _batches(lines):
+        for sign in self._read(_batches(lines), are_many=False):
+            assert not isinstance(sign, Steps)
+            yield sign
+
+    def read_many(self, blocks: Iterable[Block]) -> Iterator[Sign | Step | Steps | Trace]:
+        """As `read`, but steps of lines that are alike come together."""
+        return self._read(_cut(blocks), are_many=True)
+
+    def _read(
+        self, batches: Iterable[list[bytes]], *, are_many: bool
+    ) -> Iterator[Sign | Step | Steps | Trace]:
+        for batch in batches:
             self._first += len(self._batch)
             self._before, self._batch = self._batch[-_LOOKED_BACK:], batch
             if self._first == 1:
                 self.first_us = self._first_time()
-            yield from self._signs()
+            yield from self._signs(are_many=are_many)
         yield from self._traces.close()
 
     def last_us(self) -> int | None:
         """The time of the last line that tells one, of the last that were read."""
         return self._time_before(len(self._batch))
 
-    def _signs(self) -> list[Sign | Step | Trace]:
+    def _signs(self, *, are_many: bool) -> list[Sign | Step | Steps | Trace]:
         """Only marked lines matter, but while a traceback is open each line may be one of it."""
         recall, batch, traces = self._shapes.recall, self._batch, self._traces
-        signs: list[Sign | Step | Trace] = []
-        passed = 0
-        for index in self._marked(batch):
+        signs: list[Sign | Step | Steps | Trace] = []
+        marked = self._marked(batch)
+        known = KnownLines(self._shapes, [batch[index] for index in marked]) if are_many else None
+        passed = place = 0
+        while place < len(marked):
+            index = marked[place]
             if traces.are_open:
                 signs += self._rest_of_traces(passed, index)
+            steps = known.steps(place) if known and not traces.are_open else None
+            if steps is not None:
+                signs.append(steps)
+                place += len(steps.lines)
+                passed = marked[place - 1] + 1
+                continue
             step = None if traces.are_open else recall(batch[index])
             if step is None:
                 signs += self._line(index)
             elif not isinstance(step, str):
                 signs.append(step)
             passed = index + 1
+            place += 1
         signs += self._rest_of_traces(passed, len(batch))
         return signs
 
@@ -210,6 +232,23 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[bytes]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _cut(blocks: Iterable[Block]) -> Iterator[list[bytes]]:
+    """The same batches, of the lines of blocks."""
+    rest: list[bytes] = []
+    for _, block in blocks:
+        rest += block.split(b"\n")
+        begun, left = 0, sum(map(len, rest))
+        while len(rest) - begun >= _LINES_AT_ONCE or left >= _BYTES_AT_ONCE:
+            batch = rest[begun : begun + _LINES_AT_ONCE]
+            if sum(map(len, batch)) >= _BYTES_AT_ONCE:
+                batch = next(_batches(enumerate(batch)))
+            begun, left = begun + len(batch), left - sum(map(len, batch))
+            yield batch
+        del rest[:begun]
+    if rest:
+        yield rest
 
 
 def _time_of(line: bytes, clock: Clock) -> int | None:
