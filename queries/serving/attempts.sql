@@ -1,6 +1,26 @@
 -- Every attempt: when, how it ended, what it waited for, and where its seconds went.
 -- grain: one row per job_id, attempt
 -- changes by: job_id
+with
+
+suspended as (
+
+    -- apart: few are
+    select
+        kept.job_no,
+        kept.attempt,
+        calendar.day as wall_ended_day
+    from warehouse.attempt_facts_kept as kept
+    inner join calendar
+        on
+            kept.started_us + kept.wall_us > calendar.from_us
+            and kept.started_us + kept.wall_us <= calendar.to_us
+    where
+        kept.suspended_us > 0
+        and kept.wall_us > 0
+
+)
+
 select
     names.job_id,
     facts.attempt,
@@ -31,6 +51,9 @@ select
     facts.started_day,
     facts.first_batch_day,
     facts.ended_day,
+    -- the last day that it spent wall time on, or its end: earlier than that only where suspended
+    case when facts.suspended_us > 0 then suspended.wall_ended_day else facts.ended_day end
+        as wall_ended_day,
     -- how it ended
     facts.outcome,
     split_part(facts.category, '/', 1) as failure_domain,
@@ -102,4 +125,8 @@ left join warehouse.files as evidence_files
     on facts.cause_evidence_file_no = evidence_files.file_no
 left join category_attributions as attributions
     on facts.category = attributions.category
+left join suspended
+    on
+        facts.job_no = suspended.job_no
+        and facts.attempt = suspended.attempt
 order by facts.ended_us asc, names.job_id asc, facts.attempt asc

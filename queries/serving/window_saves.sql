@@ -1,5 +1,4 @@
--- How long good saves of one scope blocked training over the days that a reader chooses: figures
--- of `window_of`, without what else it sums up.
+-- How long good saves of one scope blocked training over the days that a reader chooses.
 -- grain: one row
 -- macro: chosen_team, chosen_workload, first_day, last_day
 with
@@ -9,7 +8,7 @@ ranked as (
     -- quantile_disc is the nearest rank
     select
         count(*) as checkpoint_saves,
-        quantile_disc(save_us, [0.5, 0.9]) as percentiles_us
+        quantile_disc(save_us, [0.5, 0.9, 0.99]) as percentiles_us
     from save_times
     where
         (chosen_team = 'fleet' or team = chosen_team)
@@ -21,5 +20,6 @@ ranked as (
 select
     checkpoint_saves,
     percentiles_us[1] / 1e6 as checkpoint_save_p50_seconds,
-    percentiles_us[2] / 1e6 as checkpoint_save_p90_seconds
+    percentiles_us[2] / 1e6 as checkpoint_save_p90_seconds,
+    percentiles_us[3] / 1e6 as checkpoint_save_p99_seconds
 from ranked

@@ -60,6 +60,7 @@ select
     started_at::date as started_day,
     first_batch_at::date as first_batch_day,
     ended_at::date as ended_day,
+    ended_day as wall_ended_day,
     outcome,
     if(is_interruption, if(outcome = 'preempted', 'scheduler', 'infra'), null) as attribution,
     attribution as failure_domain,

@@ -6,13 +6,15 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from sample_data import cli
+from tests.oracle import measures
 from tests.queries.engine import ingest, rows, table
 
 pytestmark = pytest.mark.slow
@@ -70,6 +72,85 @@ def test_a_window_is_what_its_attempts_and_saves_say(fleet: Fleet) -> None:
         )
 
         assert expected(fleet, *scope) == dict(zip(FIGURES, shown, strict=True)), scope
+
+
+def test_a_suspended_attempt_is_there_on_the_days_of_its_wall_time_and_of_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(7)
+    zone = "America/New_York"  # its midnights are not those of UTC
+    told = [suspended(chance, number) for number in range(80)]
+    lines = ["JobID|Account|State|Start|End|Elapsed|Suspended|AllocTRES", *map(line_of, told)]
+    dump = tmp_path / "sacct.txt"
+    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    settings = tmp_path / "ett.toml"
+    settings.write_text(f'timezone = "{zone}"\n', encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(settings))
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+
+    present = [days_of(each, ZoneInfo(zone)) for each in told]
+    for first in (date(2026, 3, 1) + timedelta(days=passed) for passed in range(14)):
+        for length in (1, 3, 7):
+            last = first + timedelta(days=length - 1)
+            there = sum(any(first <= day <= last for day in days) for days in present)
+            shown = rows(
+                tmp_path / "warehouse",
+                "select jobs, attempts from window_of('fleet', 'all', ?, ?)",
+                [first, last],
+            )
+
+            assert [(there, there)] == shown, (first, last)
+            if length == 1:
+                by_day = rows(
+                    tmp_path / "warehouse",
+                    "select jobs_running, attempts_running from team_day "
+                    "where team = 'fleet' and workload = 'all' and day = ?",
+                    [first],
+                )
+                assert ([(there, there)] if there else []) == by_day, first
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """A scheduler's row, in seconds of UTC."""
+
+    job: int
+    start: datetime
+    wall: int
+    suspended: int
+
+    @property
+    def end(self) -> datetime:
+        return self.start + timedelta(seconds=self.wall + self.suspended)
+
+
+def suspended(chance: random.Random, number: int) -> Suspended:
+    """Some for days, some from beginning to end, some not at all."""
+    start = datetime(2026, 3, 2) + timedelta(seconds=chance.randrange(5 * 86400))
+    wall = chance.choice([0, 1, 3600, chance.randrange(1, 2 * 86400)])
+    return Suspended(number, start, wall, chance.choice([0, 5, chance.randrange(6 * 86400)]))
+
+
+def line_of(told: Suspended) -> str:
+    return (
+        f"{100 + told.job}|vision|COMPLETED|{told.start.isoformat()}|{told.end.isoformat()}|"
+        f"{clock(told.wall)}|{clock(told.suspended)}|gres/gpu=8"
+    )
+
+
+def clock(seconds: int) -> str:
+    days, rest = divmod(seconds, 86400)
+    return f"{days}-{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+
+
+def days_of(told: Suspended, zone: ZoneInfo) -> set[date]:
+    """The days that it spent wall time on, and its last."""
+    start, end = (
+        measures.microseconds(f"{instant.isoformat()}+00:00") for instant in (told.start, told.end)
+    )
+    worked = measures.Slice(start, start + told.wall * measures.SECOND_US, "uninstrumented")
+    spent = measures.summed_by_day([worked] if told.wall else [], zone)
+    return {day for day, _, _ in spent} | {measures.day_of(end, zone)}
 
 
 def expected(fleet: Fleet, team: str, workload: str, first: date, last: date) -> dict[str, Any]:
