@@ -130,7 +130,7 @@ def gather(week: str | None, team: str) -> Digest:
     monday = _monday(week, published)
     scope = _scope(monday, team, published)
     target = data.row(selects.TARGET, team).get("ett_ratio")
-    now = data.row(selects.WINDOW, *scope.now, scope.weight)
+    now = data.row(selects.WINDOW, *scope.now, scope.weight) | data.row(selects.RAN, *scope.now)
     before = data.row(selects.WINDOW, *scope.previous, scope.weight) if scope.is_compared else {}
     by_day = (selects.BY_DAY, team, filters.ALL)
     earlier = data.frame(*by_day, *scope.previous[2:], scope.weight, target)

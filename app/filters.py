@@ -89,8 +89,8 @@ class Scope:
 class Opened:
     """The numbers that every page of a window begins with."""
 
-    now: Mapping[str, Any]  # the row of selects.WINDOW
-    before: Mapping[str, Any]  # the same of the window before; empty where nothing is compared
+    now: Mapping[str, Any]  # the row of selects.WINDOW, with that of selects.RAN
+    before: Mapping[str, Any]  # the first of the window before; empty where nothing is compared
     about: str  # the scope sentence, for alt texts and exports
 
 
@@ -155,7 +155,7 @@ def show() -> Scope:
 
 def opened(chosen: Scope) -> Opened:
     """Read the chosen window and print its scope sentence; stops the page where nothing ran."""
-    now = data.row(selects.WINDOW, *chosen.now, chosen.weight)
+    now = data.row(selects.WINDOW, *chosen.now, chosen.weight) | data.row(selects.RAN, *chosen.now)
     before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
     st.markdown(sentence(chosen, now, words.code))
     if not chosen.is_complete:
@@ -187,7 +187,7 @@ def area() -> str:
 def sentence(
     scope: Scope, window: Mapping[str, Any], name: Callable[[str], str] = words.whole
 ) -> str:
-    """What the numbers are of, as one line; `window` is the row of `window_of`.
+    """What the numbers are of, as one line; `window` is that of `Opened.now`.
 
     `name` turns a team or workload into what the line is for, such as `words.code` for Markdown.
     """
@@ -206,6 +206,20 @@ def sentence(
     elif scope.why_not_compared:
         parts.append(f"not compared: {scope.why_not_compared}")
     return " \u00b7 ".join(parts)
+
+
+def by_day(sql: str, chosen: Scope, *more: object) -> pl.DataFrame:
+    """A select by day over every day that a page of this window shows: read once, cut by `within`.
+
+    Its parameters are team, workload, first and last day, then `more`.
+    """
+    first = min(chosen.first_day, chosen.previous[2], chosen.month[2])
+    return data.frame(sql, chosen.team, chosen.workload, first, chosen.newest_day, *more)
+
+
+def within(days: pl.DataFrame, first: date, last: date) -> pl.DataFrame:
+    """The rows of these days, both ends included."""
+    return days.filter(pl.col("day").is_between(first, last))
 
 
 def beside(

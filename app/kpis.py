@@ -19,7 +19,8 @@ def row(
 ) -> None:
     """Draw the six; `now` and `before` are rows of WINDOW, `before` empty where not compared."""
     measures = words.glossary()
-    days = data.frame(selects.BY_DAY, *chosen.month, chosen.weight, target)
+    every = filters.by_day(selects.BY_DAY, chosen, chosen.weight, target)
+    days = filters.within(every, *chosen.month[2:])
     silent = not_reported(now)
     with st.grid(6, min_column_width=128, gap="small"):
         tiles.kpi(

@@ -10,8 +10,8 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,8 @@ from app import data, palette, words
 from queries import model
 
 SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
+# a table, or how to make it: what only the CSV holds is read when somebody takes it
+Table = pl.DataFrame | Callable[[], pl.DataFrame]
 OLD: Final = timedelta(hours=26)
 STALE: Final = timedelta(hours=50)
 _DATA_PAGE: Final = "views/data_page.py"
@@ -176,7 +178,7 @@ def chart(
     *,
     alt: str,
     stem: str,
-    table: pl.DataFrame,
+    table: Table,
     about: str,
     measures: Sequence[str] = (),
     sql: str = "",
@@ -252,7 +254,7 @@ def _swatch(area: str, colour: palette.Palette) -> str:
 def footer(
     *,
     stem: str,
-    table: pl.DataFrame,
+    table: Table,
     about: str,
     measures: Sequence[str] = (),
     sql: str = "",
@@ -261,12 +263,13 @@ def footer(
 
     A fragment: the explanation is written when it is opened, and nothing else runs then.
     """
+    shown = copy_context()  # of this publish, also when it is no longer the newest
     with st.container(
         horizontal=True, gap="small", vertical_alignment="center", key=f"foot {stem}"
     ):
         st.download_button(
             "CSV",
-            partial(csv, table, about),
+            lambda: shown.copy().run(csv, table, about),
             file_name=f"{stem}.csv",
             mime="text/csv",
             key=f"csv {stem}",
@@ -308,11 +311,12 @@ def definition(measure: words.Measure) -> None:
     )
 
 
-def csv(table: pl.DataFrame, about: str) -> bytes:
+def csv(table: Table, about: str) -> bytes:
     """The table as CSV under a comment line that says what it is of."""
+    rows = table() if callable(table) else table
     text = pl.col(pl.String).map_elements(words.cell, return_dtype=pl.String)
     head = f"# {words.clipped(about, 400)}\n"
-    return (head + table.with_columns(text).write_csv()).encode()
+    return (head + rows.with_columns(text).write_csv()).encode()
 
 
 def _plotly_config(stem: str) -> dict[str, Any]:

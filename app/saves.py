@@ -21,10 +21,12 @@ from app.palette import Palette
 # $5: weight
 HABITS: Final = "from window_checkpoints($1, $2, $3, $4, $5)"
 SAVE_TIMES: Final = "from window_saves($1, $2, $3, $4)"
-_MONTH: Final = """
+BY_DAY: Final = """
 select
-    if($5 = 'gpu', unsaved_gpu_seconds, unsaved_seconds) as unsaved,
-    if($5 = 'gpu', checkpoint_save_gpu_seconds, checkpoint_save_seconds) as blocked,
+    days.day,
+    days.is_complete,
+    if($5 = 'gpu', unsaved_gpu_seconds, unsaved_seconds) / 3600 as unsaved_hours,
+    if($5 = 'gpu', checkpoint_save_gpu_seconds, checkpoint_save_seconds) / 3600 as blocked_hours,
     checkpoint_save_p50_seconds as p50
 from days
 left join team_day on days.day = team_day.day and team_day.team = $1 and team_day.workload = $2
@@ -231,14 +233,15 @@ def _row(
     earlier: Mapping[str, Any],
 ) -> None:
     measures, window, before = words.glossary(), opened.now, opened.before
-    days = data.frame(_MONTH, *chosen.month, chosen.weight)
+    every = filters.by_day(BY_DAY, chosen, chosen.weight)
+    days = filters.within(every, *chosen.month[2:])
     unit = "gpu_seconds" if chosen.weight == "gpu" else "seconds"
     whole = window[unit if unit == "gpu_seconds" else "wall_seconds"]
     saved = habits["checkpoint_saves"] or 0
     with st.grid(5, min_column_width=150, gap="small"):
         for area, label, series in (
-            ("unsaved", "Unsaved", days["unsaved"]),
-            ("checkpoint_save", "Blocked", days["blocked"]),
+            ("unsaved", "Unsaved", days["unsaved_hours"]),
+            ("checkpoint_save", "Blocked", days["blocked_hours"]),
         ):
             now = window[f"{area}_{unit}"]
             tiles.kpi(

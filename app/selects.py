@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
-# $5: weight, gpu or wall. Percentiles of saves cost more than all the rest, and are not shown here.
+# how many ran: read for the window that is looked at, since it costs as much as all the rest
+RAN: Final = "from window_jobs($1, $2, $3, $4)"
+
+# $5: weight, gpu or wall
 WINDOW: Final = """
 select
-    * exclude (
-        checkpoint_save_p50_seconds, checkpoint_save_p90_seconds, checkpoint_save_p99_seconds
-    ),
+    *,
     if($5 = 'gpu', ett_gpu_ratio, ett_ratio) as ett,
     if(
         $5 = 'gpu', gpu_seconds - uninstrumented_gpu_seconds, wall_seconds - uninstrumented_seconds
     ) as instrumented,
     instrumented - if($5 = 'gpu', effective_gpu_seconds, effective_seconds) as lost_amount
-from window_of($1, $2, $3, $4)
+from window_measures($1, $2, $3, $4)
 """
 
 # $5: target. The budget is always by GPUs.

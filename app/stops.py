@@ -25,7 +25,7 @@ _HATCH: Final[Mapping[str, str]] = {"/": "-45deg", "x": "45deg", ".": "135deg", 
 
 
 def row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None:
-    """The five numbers; `window` is the row of `window_of`. A view that fails is said."""
+    """The five numbers; `window` is that of `Opened.now`. A view that fails is said."""
     try:
         _row(chosen, counted, window)
     except data.ViewFailed as failure:

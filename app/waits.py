@@ -86,7 +86,7 @@ BUCKETS: Final = ("1-8", "9-64", "65-512", "513+")
 
 def row(chosen: filters.Scope, window: filters.Opened) -> None:
     """Draw the six numbers."""
-    days = data.frame(BY_DAY, *chosen.month)
+    days = _month(chosen)
     silent = kpis.not_reported(window.now)
     with st.grid(6, min_column_width=128, gap="small"):
         for short, name in (("tts", "Start"), ("ttr", "Recover")):
@@ -231,7 +231,7 @@ def _never(chosen: filters.Scope, silent: str) -> None:
         note=silent
         or f"{words.ratio(now['never_trained'] / ended if ended else None)} of "
         f"{words.count(ended)} that ended",
-        series=[days.get(day) for day in _month(chosen)],
+        series=[days.get(day) for day in _month(chosen)["day"]],
     )
 
 
@@ -239,5 +239,5 @@ def _rows(chosen: filters.Scope) -> list[dict[str, Any]]:
     return [row for row in data.frame(_STARTS, *chosen.month).to_dicts() if row["day"] is not None]
 
 
-def _month(chosen: filters.Scope) -> list[Any]:
-    return data.frame(BY_DAY, *chosen.month)["day"].to_list()
+def _month(chosen: filters.Scope) -> pl.DataFrame:
+    return filters.within(filters.by_day(BY_DAY, chosen), *chosen.month[2:])

@@ -22,6 +22,17 @@ COPIES_OF_TEAMS, COPIES_OF_DAYS = 25, 3
 # the sample's 8 teams over 120 days with so many events have 40,000 attempts: 3 M in all copies
 EVENTS = 1_800_000
 _MACRO = re.compile(r"^-- macro: (.+)$", re.MULTILINE)
+# as a publish lays them out, which readers' scans rest on
+_ORDERS = {
+    "attempts": "ended_at, job_id, attempt",
+    "checkpointing": "ended_day",
+    "save_times": "day",
+    "cells_by_team_day": "day, team, workload, model, gpus",
+    "stages_by_team_day": "day, team, workload, phase, stage",
+    "failures_by_team_day": "team, workload, day",
+    "day_latencies": "team, workload, day",
+    "jobs": "job_id",
+}
 
 
 def make(folder: Path, events: int = EVENTS) -> Path:
@@ -71,7 +82,7 @@ def _copies(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     replaced = ", ".join(_replaced(columns))
     teams = COPIES_OF_TEAMS if columns.keys() & {"team", "job_id"} else 1
     only_once = "where team <> 'fleet' or team_copy = 0" if "team" in columns else ""
-    order = "order by ended_at, job_id, attempt" if name == "attempts" else ""
+    order = f"order by {_ORDERS[name]}" if name in _ORDERS else ""
     return (
         f"select * exclude (team_copy, day_copy) replace ({replaced}) from small.{name} "
         f"cross join range({teams}) as teams (team_copy) "

@@ -10,19 +10,6 @@ from app import data, filters, parts, saves, words
 from app.charts.saving import BAND, agreement, costs_by_day, explorer
 
 # $5: weight
-BY_DAY = """
-select
-    days.day,
-    days.is_complete,
-    if($5 = 'gpu', unsaved_gpu_seconds, unsaved_seconds) / 3600 as unsaved_hours,
-    if($5 = 'gpu', checkpoint_save_gpu_seconds, checkpoint_save_seconds) / 3600 as blocked_hours
-from days
-left join team_day on days.day = team_day.day and team_day.team = $1 and team_day.workload = $2
-where days.day between $3 and $4
-order by days.day
-"""
-
-# $5: weight
 JOBS = """
 select
     job_id,
@@ -49,9 +36,9 @@ habits = saves.row(chosen, opened)
 with parts.card(
     "Unsaved and blocked, by day", f"Which of the two costs more {chosen.hours}, and since when?"
 ):
-    team, workload, first, _ = chosen.now
-    days = data.frame(BY_DAY, team, workload, first, chosen.newest_day, chosen.weight)
-    earlier = data.frame(BY_DAY, *chosen.previous, chosen.weight)
+    every = filters.by_day(saves.BY_DAY, chosen, chosen.weight)
+    days = filters.within(every, chosen.first_day, chosen.newest_day)
+    earlier = filters.within(every, *chosen.previous[2:])
     earlier = earlier.with_columns(day=earlier["day"] + timedelta(days=chosen.days))
     if not chosen.is_compared:
         earlier = earlier.clear()
@@ -59,7 +46,7 @@ with parts.card(
         costs_by_day(days, earlier, chosen.hours, colours, parts.STANDARD),
         alt=f"{chosen.hours} unsaved and blocked by saves, by day. {about}",
         stem=chosen.stem("checkpoints", "by-day"),
-        table=days.join(
+        table=days.drop("p50").join(
             earlier.select(
                 "day",
                 previous_unsaved_hours="unsaved_hours",
@@ -72,7 +59,7 @@ with parts.card(
         measures=("unsaved_gpu_seconds", "checkpoint_save_gpu_seconds")
         if chosen.weight == "gpu"
         else ("unsaved_seconds", "checkpoint_save_seconds"),
-        sql=BY_DAY,
+        sql=saves.BY_DAY,
     )
 
 # -- the explorer --------------------------------------------------------------------------------

@@ -205,9 +205,6 @@ with right, parts.card("Preemptions and load", "Is the fleet busier, or did the 
 
 with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that the domain took."):
     cells = data.frame(BY_TEAM, workload, chosen.first_day, chosen.last_day, counted)
-    before = data.frame(BY_TEAM, workload, *chosen.previous[2:], counted)
-    if not chosen.is_compared:
-        before = before.clear()
     if cells.is_empty():
         st.caption(nothing)
     else:
@@ -227,8 +224,12 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
             ),
             alt=f"Share of each team's GPU-hours that each domain of causes took. {about}",
             stem=chosen.stem("failures", "by-team"),
-            table=cells.join(
-                before.select("team", "failure_domain", previous_lost_gpu_ratio="lost_gpu_ratio"),
+            table=lambda: cells.join(
+                (
+                    data.frame(BY_TEAM, workload, *chosen.previous[2:], counted)
+                    if chosen.is_compared
+                    else cells.clear()
+                ).select("team", "failure_domain", previous_lost_gpu_ratio="lost_gpu_ratio"),
                 on=["team", "failure_domain"],
                 how="left",
                 maintain_order="left",

@@ -109,13 +109,19 @@ if area == filters.ALL:
     ):
         spine = data.frame(selects.DAYS, first, newest)
         by_day = data.frame(BY_DAY, chosen.team, chosen.workload, first, newest, chosen.weight)
-        then = data.frame(BY_DAY, *chosen.previous, chosen.weight)
         effective = alts.by_day(losses.effective(by_day), "share_ratio", words.ratio)
         parts.chart(
             stack(by_day, spine, target, colours, parts.EVIDENCE),
             alt=f"Share that was effective: {effective}. {about}",
             stem=chosen.stem("lost-time", "by-day"),
-            table=filters.beside(by_day, then, chosen, "area", "is_recovery", value="share_ratio"),
+            table=lambda: filters.beside(
+                by_day,
+                data.frame(BY_DAY, *chosen.previous, chosen.weight),
+                chosen,
+                "area",
+                "is_recovery",
+                value="share_ratio",
+            ),
             about=about,
             measures=("share_gpu_ratio", "ett_gpu_ratio"),
             sql=BY_DAY,
@@ -148,16 +154,21 @@ with parts.card(
     f"Which share of its {chosen.hours} did each team lose to what? Click a cell to look at it.",
 ):
     cells = data.frame(BY_TEAM, chosen.workload, first, last, chosen.weight)
-    then = data.frame(BY_TEAM, chosen.workload, *chosen.previous[2:], chosen.weight)
-    table = cells.drop("team_lost_gpu_seconds")
-    if chosen.is_compared:
-        before = then.select("team", "area", previous_share_ratio="share_ratio")
-        table = table.join(before, on=["team", "area"], how="left", maintain_order="left")
     teams = cells["team"].unique(maintain_order=True).to_list()
     shown = [name for name in teams if name in (filters.FLEET, chosen.team)]
     if chosen.team == filters.FLEET:
         every = len(teams) > MOST_TEAMS + 1 and st.toggle(f"Show all {len(teams) - 1} teams")
         shown = teams if every else teams[: MOST_TEAMS + 1]
+
+    def with_before() -> pl.DataFrame:
+        """The cells with those of the window before, where it is compared."""
+        table = cells.drop("team_lost_gpu_seconds")
+        if not chosen.is_compared:
+            return table
+        before = data.frame(BY_TEAM, chosen.workload, *chosen.previous[2:], chosen.weight).select(
+            "team", "area", previous_share_ratio="share_ratio"
+        )
+        return table.join(before, on=["team", "area"], how="left", maintain_order="left")
 
     def look_at(cell: list[str]) -> None:
         """Choose the team and the area of a cell."""
@@ -180,7 +191,7 @@ with parts.card(
         ),
         alt=f"Largest shares lost: {alts.listed(losses.largest(drawn))}. {about}",
         stem=chosen.stem("lost-time", "teams-by-area"),
-        table=table,
+        table=with_before,
         about=about,
         measures=("share_gpu_ratio",),
         sql=BY_TEAM,
@@ -197,7 +208,6 @@ with parts.card(
 left, right = st.columns([1, 2], gap="small")
 with left, parts.card("First tries and retries", "What does starting cost, and starting again?"):
     areas = data.frame(selects.AREAS, *chosen.now, chosen.weight)
-    earlier = data.frame(selects.AREAS, *chosen.previous, chosen.weight)
     tries = losses.tries(areas)
     if tries.is_empty():
         st.caption("No start-up was reported in these days.")
@@ -206,7 +216,12 @@ with left, parts.card("First tries and retries", "What does starting cost, and s
             pairs(tries, colours),
             alt=f"{chosen.hours} first and again: {alts.listed(losses.tries_told(tries))}. {about}",
             stem=chosen.stem("lost-time", "tries"),
-            table=losses.tries_beside(tries, earlier if chosen.is_compared else earlier.clear()),
+            table=lambda: losses.tries_beside(
+                tries,
+                data.frame(selects.AREAS, *chosen.previous, chosen.weight)
+                if chosen.is_compared
+                else areas.clear(),
+            ),
             about=about,
             measures=("start_up_gpu_ratio", "recovery_gpu_ratio"),
             sql=selects.AREAS,

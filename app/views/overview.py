@@ -37,10 +37,9 @@ kpis.row(chosen, now, before, target)
 # -- ETT by day ----------------------------------------------------------------------------------
 
 with parts.card("ETT by day", "On which days was the target missed, and by how much?"):
-    days = data.frame(
-        selects.BY_DAY, team, workload, first, chosen.newest_day, chosen.weight, target
-    )
-    earlier = data.frame(selects.BY_DAY, *chosen.previous, chosen.weight, target)
+    every = filters.by_day(selects.BY_DAY, chosen, chosen.weight, target)
+    days = filters.within(every, first, chosen.newest_day)
+    earlier = filters.within(every, *chosen.previous[2:])
     table = filters.beside(
         days.select("day", "is_complete", "ett_ratio"), earlier, chosen, value="ett_ratio"
     )
@@ -151,7 +150,8 @@ if team == filters.FLEET:
         if teams.height > MOST_TEAMS and not st.toggle(f"Show all {teams.height} teams"):
             most = MOST_TEAMS
         names = teams.head(most)["team"].to_list()
-        fleet = data.frame(selects.BY_DAY, *chosen.now, chosen.weight, target)
+        every = filters.by_day(selects.BY_DAY, chosen, chosen.weight, target)
+        fleet = filters.within(every, first, last)
         series = data.frame(
             selects.TEAMS_BY_DAY, workload, first, last, chosen.weight, tuple(names)
         ).partition_by("team", as_dict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 import streamlit as st
 
@@ -41,8 +43,9 @@ if not window.now["instrumented_ratio"]:
 
 for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.values(), strict=True):
     with column, parts.card(f"{name} by day", question):
-        days = data.frame(waits.BY_DAY, team, workload, first, newest)
-        earlier = data.frame(waits.BY_DAY, *before)
+        every = filters.by_day(waits.BY_DAY, chosen)
+        days = filters.within(every, first, newest)
+        earlier = filters.within(every, *before[2:])
         limits = spread(
             [days], "tts_p50_seconds", "tts_p90_seconds", "ttr_p50_seconds", "ttr_p90_seconds"
         )
@@ -79,6 +82,13 @@ st.caption(
 
 # -- what it is made of --------------------------------------------------------------------------
 
+
+def made_of_beside(mine: pl.DataFrame, wait: str) -> pl.DataFrame:
+    """The areas of a wait with those of the window before."""
+    then = data.frame(waits.AREAS, *before).filter(pl.col("wait") == wait)
+    return filters.beside(mine, then, chosen, "area", value="p50_seconds")
+
+
 for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.items(), strict=True):
     with (
         column,
@@ -89,7 +99,6 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
         if mine.is_empty():
             st.caption("Nobody waited here in these days. Choose more days, or another team.")
         else:
-            then = data.frame(waits.AREAS, *before).filter(pl.col("wait") == wait)
             parts.chart(
                 made_of(
                     mine,
@@ -101,7 +110,7 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
                 ),
                 alt=f"{name} on the last day: {alts.listed(waits.last_day(mine))}. {about}",
                 stem=chosen.stem("start-recover", f"{short}-made-of"),
-                table=filters.beside(mine, then, chosen, "area", value="p50_seconds"),
+                table=partial(made_of_beside, mine, wait),
                 about=about,
                 measures=(f"{short}_p50_seconds",),
                 sql=waits.AREAS,
@@ -282,8 +291,6 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
     if shown["publishing_ratio"].drop_nulls().is_empty():
         st.caption("No source reports the stage model_publish here.")
     else:
-        then = data.frame(waits.PUBLISHING, workload, *before[2:])
-        then = then if chosen.is_compared else then.clear()
         texts = [
             f"{words.ratio(share, 0)} of {words.hours(whole)}"
             for share, whole in shown.select("publishing_ratio", "shutdown_gpu_seconds").rows()
@@ -293,8 +300,12 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
             alt="Share of shutdown that publishes the model: "
             f"{alts.listed(zip(shown['team'], texts, strict=True))}. {about}",
             stem=chosen.stem("start-recover", "publishing"),
-            table=teams.join(
-                then.select("team", previous_publishing_ratio="publishing_ratio"),
+            table=lambda: teams.join(
+                (
+                    data.frame(waits.PUBLISHING, workload, *before[2:])
+                    if chosen.is_compared
+                    else teams.clear()
+                ).select("team", previous_publishing_ratio="publishing_ratio"),
                 on="team",
                 how="left",
                 maintain_order="left",

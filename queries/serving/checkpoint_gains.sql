@@ -6,7 +6,15 @@ with
 
 modelled as (
 
-    select *
+    select
+        job_id,
+        team,
+        gpus,
+        saves,
+        interval_seconds,
+        best_interval_seconds,
+        blocked_seconds,
+        gain_seconds * weight as gain_seconds
     from modelled_checkpoints(chosen_team, chosen_workload, first_day, last_day, chosen_weight)
     where gain_seconds is not null
 
@@ -16,10 +24,10 @@ dearest as (
 
     select
         job_id,
-        sum(gain_seconds * weight) as gain_seconds
+        sum(gain_seconds) as gain_seconds
     from modelled
     group by job_id
-    order by sum(gain_seconds * weight) desc nulls last, job_id asc
+    order by sum(gain_seconds) desc nulls last, job_id asc
     limit 50
 
 )

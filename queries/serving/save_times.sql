@@ -12,3 +12,4 @@ where
     and is_counted
     and is_instrumented
     and day in (select days.day from publishing_days as days)
+order by day asc

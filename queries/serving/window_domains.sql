@@ -4,20 +4,6 @@
 -- macro: chosen_workload, first_day, last_day, chosen_attribution
 with
 
-held as (
-
-    select
-        team,
-        sum(gpu_seconds) as gpu_seconds
-    from team_day
-    where
-        team <> 'fleet'
-        and workload = chosen_workload
-        and day between first_day and last_day
-    group by team
-
-),
-
 stopped as (
 
     select
@@ -46,4 +32,4 @@ select
         as domain_lost_gpu_seconds,
     stopped.lost_gpu_seconds / nullif(held.gpu_seconds, 0) as lost_gpu_ratio
 from stopped
-inner join held on stopped.team = held.team
+inner join window_teams(chosen_workload, first_day, last_day) as held on stopped.team = held.team

@@ -9,18 +9,18 @@ held as (
 
     select
         days.day,
-        team_day.gpu_seconds,
-        team_day.wall_seconds,
-        team_day.attempts_ended,
-        team_day.preempted,
-        team_day.failures,
-        team_day.infra_failures
+        totals.gpu_us,
+        totals.wall_us,
+        totals.attempts_ended,
+        totals.preempted,
+        totals.failed + totals.timeout + totals.lost as failures,
+        totals.infra_failures
     from days
-    left join team_day
+    left join team_day_totals as totals
         on
-            days.day = team_day.day
-            and team_day.team = chosen_team
-            and team_day.workload = chosen_workload
+            days.day = totals.day
+            and totals.team = chosen_team
+            and totals.workload = chosen_workload
     where days.day between first_day and last_day
 
 ),
@@ -59,8 +59,8 @@ summed as (
     select
         held.day,
         -- null: nothing ran
-        sum(held.gpu_seconds) as gpu_seconds,
-        sum(held.wall_seconds) as wall_seconds,
+        sum(held.gpu_us) / 1e6 as gpu_seconds,
+        sum(held.wall_us) / 1e6 as wall_seconds,
         cast(coalesce(sum(held.attempts_ended), 0) as bigint) as attempts_ended,
         cast(coalesce(sum(held.preempted), 0) as bigint) as preempted,
         cast(coalesce(sum(held.failures), 0) as bigint) as failures,

@@ -6,13 +6,9 @@ with
 
 lost as (
 
+    -- no more than ranks them: there are many jobs
     select
         job_id,
-        any_value(team) as team,
-        arg_max(gpus, attempt) as gpus,
-        count(*) as attempts,
-        sum(wall_seconds) as wall_seconds,
-        sum(effective_seconds) as effective_seconds,
         sum(gpus * case chosen_area
             when 'all' then wall_seconds - effective_seconds
             when 'scheduling' then scheduling_seconds
@@ -50,32 +46,42 @@ worst as (
 
 ),
 
+told as (
+
+    select
+        job_id,
+        any_value(team) as team,
+        arg_max(gpus, attempt) as gpus,
+        count(*) as attempts,
+        sum(wall_seconds) as wall_seconds,
+        sum(effective_seconds) as effective_seconds,
+        sum(scheduling_seconds * gpus) as scheduling,
+        sum(hardware_setup_seconds * gpus) as hardware_setup,
+        sum(launcher_init_seconds * gpus) as launcher_init,
+        sum(trainer_init_seconds * gpus) as trainer_init,
+        sum(pt2_compile_seconds * gpus) as pt2_compile,
+        sum(checkpoint_load_seconds * gpus) as checkpoint_load,
+        sum(unsaved_seconds * gpus) as unsaved,
+        sum(hang_seconds * gpus) as hang,
+        sum(checkpoint_save_seconds * gpus) as checkpoint_save,
+        sum(evaluation_seconds * gpus) as evaluation,
+        sum(data_wait_seconds * gpus) as data_wait,
+        sum(shutdown_seconds * gpus) as shutdown,
+        sum(unaccounted_seconds * gpus) as unaccounted
+    from attempts
+    where
+        job_id in (select worst.job_id from worst)
+        and is_counted
+        and is_instrumented
+        and ended_day between first_day and last_day
+    group by job_id
+
+),
+
 charged as (
 
-    unpivot (
-        select
-            job_id,
-            sum(scheduling_seconds * gpus) as scheduling,
-            sum(hardware_setup_seconds * gpus) as hardware_setup,
-            sum(launcher_init_seconds * gpus) as launcher_init,
-            sum(trainer_init_seconds * gpus) as trainer_init,
-            sum(pt2_compile_seconds * gpus) as pt2_compile,
-            sum(checkpoint_load_seconds * gpus) as checkpoint_load,
-            sum(unsaved_seconds * gpus) as unsaved,
-            sum(hang_seconds * gpus) as hang,
-            sum(checkpoint_save_seconds * gpus) as checkpoint_save,
-            sum(evaluation_seconds * gpus) as evaluation,
-            sum(data_wait_seconds * gpus) as data_wait,
-            sum(shutdown_seconds * gpus) as shutdown,
-            sum(unaccounted_seconds * gpus) as unaccounted
-        from attempts
-        where
-            job_id in (select worst.job_id from worst)
-            and is_instrumented
-            and ended_day between first_day and last_day
-        group by job_id
-    )
-    on columns(* exclude (job_id))
+    unpivot told
+    on columns(* exclude (job_id, team, gpus, attempts, wall_seconds, effective_seconds))
     into name area value gpu_seconds
 
 ),
@@ -93,12 +99,13 @@ causes as (
 
 select
     worst.job_id,
-    worst.team,
-    worst.gpus,
-    worst.attempts,
-    worst.effective_seconds / nullif(worst.wall_seconds, 0) as ett_ratio,
+    told.team,
+    told.gpus,
+    told.attempts,
+    told.effective_seconds / nullif(told.wall_seconds, 0) as ett_ratio,
     worst.lost_gpu_seconds,
     causes.largest_area,
     causes.largest_gpu_seconds
 from worst
+inner join told on worst.job_id = told.job_id
 left join causes on worst.job_id = causes.job_id
