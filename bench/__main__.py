@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from bench import causes, detection, pages, texts, yardsticks
+from bench import causes, detection, fleet_year, pages, screens, texts, yardsticks
 
 
 def main() -> int:
@@ -16,8 +18,11 @@ def main() -> int:
     causes.main()
     print("\nDetection, on few fleets: `python -m bench.detection --full` takes an hour")
     detection.main([])
-    print("\nPages of a fleet-year")
-    pages.main()
+    print("\nPages of a fleet-year, on the server and in a browser")
+    with TemporaryDirectory(prefix="ett-bench-") as folder:
+        year = fleet_year.make(Path(folder))
+        pages.main(year)
+        screens.main(year)
     return 0
 
 
