@@ -67,7 +67,9 @@ def evidence(text: str, pattern: Pattern) -> str:
         found = pl.Series([text]).str.find(pattern.matches)[0] or 0
         begins = max(0, len(text.encode()[:found].decode()) - _BEFORE_A_MATCH)
     part = ("…" if begins else "") + text[begins:].strip()
-    shown = "".join(letter if letter.isprintable() else " " for letter in part)
+    shown = part
+    if not part.isprintable():
+        shown = "".join(letter if letter.isprintable() else " " for letter in part)
     if len(shown) > EVIDENCE_CHARACTERS:
         return shown[: EVIDENCE_CHARACTERS - 1] + "…"
     return shown
