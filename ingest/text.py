@@ -80,6 +80,7 @@ _PLAIN_TIMES = ("at_us", "end_us")
 _OF_THE_DUMP = ("file_no", "source_no")
 _ALWAYS_THERE = ("at_us", "end_us", "event", "job_id", "attempt", "name", "description", "cluster")
 _EVENTS_AT_ONCE = 20_000
+_ROWS_A_TRANSACTION = 1_000_000  # memory that a transaction holds grows with its rows
 BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together; a frame costs as much as 1 MB
 
 
@@ -100,7 +101,7 @@ def parse(
 
     Raises UnreadableDump where the collector finds no line to read; the table then is empty.
     """
-    # one transaction: what is appended in many is packed, and packed anew, with each
+    # transactions of many rows: what is appended is packed, and packed anew, with each
     target.connection.execute("begin")
     try:
         _create(target)
@@ -236,6 +237,7 @@ class _Waiting:
     _rejected: list[Rejected] = field(default_factory=list)
     _frames: dict[tuple[str, ...], list[pl.DataFrame]] = field(default_factory=dict)
     _rows: int = 0
+    _uncommitted: int = 0
 
     def take(self, item: Item) -> None:
         if isinstance(item, pl.DataFrame):
@@ -252,6 +254,11 @@ class _Waiting:
         rejects.add(self.target.connection, self.target.file_no, self._rejected)
         for frame in (_frame(self._events), *map(pl.concat, self._frames.values())):
             _append(self.target, frame, self.reading)
+            self._uncommitted += frame.height
+        if self._uncommitted >= _ROWS_A_TRANSACTION:
+            self.target.connection.execute("commit")
+            self.target.connection.execute("begin")
+            self._uncommitted = 0
         self._events.clear()
         self._rejected.clear()
         self._frames.clear()
