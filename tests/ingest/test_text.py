@@ -1,0 +1,84 @@
+"""The loader's table of a text dump: the same rows, however its lines are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import duckdb
+import pytest
+
+from ingest import rejects, text
+from ingest.collectors.base import Collector, Reading
+from ingest.collectors.goodput import GOODPUT
+from ingest.collectors.slurm import SLURM_SACCT
+from ingest.dumps import DumpFile
+from ingest.identity import IdentityRule
+from ingest.moment import Moment
+
+SCHEMA = Path(text.__file__).with_name("schema.sql")
+RULES = (
+    IdentityRule("path", r"(?P<team>ads)"),
+    IdentityRule("job_id", r"(?P<job_id>pre)train"),
+)
+
+
+@pytest.mark.parametrize("rules", [(), RULES])
+@pytest.mark.parametrize("cluster", [None, "blue"])
+@pytest.mark.parametrize("collector", [SLURM_SACCT, GOODPUT])
+def test_the_table_holds_what_is_told_line_by_line(
+    collector: Collector,
+    cluster: str | None,
+    rules: tuple[IdentityRule, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text, "_EVENTS_AT_ONCE", 30)
+    monkeypatch.setattr(text, "_ROWS_A_TRANSACTION", 100)
+    log = tmp_path / "ads.log"
+    log.write_text("\n".join(sacct() if collector is SLURM_SACCT else goodput()))
+    reading = Reading(cluster, ZoneInfo("UTC"), identity=rules)
+
+    alone = loaded(replace(collector, read_many=None), log, reading)
+    together = loaded(collector, log, reading)
+
+    assert alone == together
+    assert {"future_time"} == {reason for _, reason, _, _ in together[1]}
+
+
+def loaded(
+    collector: Collector, log: Path, reading: Reading
+) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    """Rows with the columns in order of their names, and lines set aside; both sorted."""
+    file = DumpFile(str(log), log, log.stat().st_size, "none")
+    moment = Moment(datetime(2026, 3, 1), 1_772_330_000_000_000, None)
+    with duckdb.connect() as connection:
+        connection.execute(SCHEMA.read_text())
+        rejects.begin(connection)
+        text.parse(text.Target(connection, "parsed", 1, 1), collector, file, reading, moment)
+        select = text.good_rows(connection, "parsed")
+        names = sorted(row[0] for row in connection.execute(f"describe {select}").fetchall())
+        rows = connection.execute(f"select {', '.join(names)} from ({select})").fetchall()
+        aside = connection.execute(
+            "select line_number, reason, detail, line from rejects order by all"
+        ).fetchall()
+    return sorted(rows, key=repr), aside
+
+
+def sacct() -> Iterator[str]:
+    yield "JobID|JobName|Account|State|ExitCode|Submit|Start|End|AllocTRES"
+    for job in range(200):
+        at = 1_772_323_200 + job * 60
+        state = ("COMPLETED", "FAILED", "RUNNING")[job % 3]
+        yield f"{job}|a|{'ads' * (job % 2)}|{state}|1:0|{at}|{at + 5}|{at + 50}|gres/gpu=8"
+        yield f"{job}.batch|a||{state}|1:0|{at}|{at + 5}|{at + 50}|cpu=8"
+
+
+def goodput() -> Iterator[str]:
+    yield '{"job_name": "pretrain", "job_start_time": 1772323200}'
+    for step in range(1_500):
+        at = 1_772_323_300 + step * 6.25
+        yield f'{{"job_name": "pretrain", "step_count": {step}, "step_start_time": {at}}}'
