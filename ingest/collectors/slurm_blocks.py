@@ -23,7 +23,7 @@ from ingest.collectors.slurm_states import OUT_OF_MEMORY
 from ingest.collectors.slurm_table import IS_STEP, LINE, STATE, can_split, whole_rows
 from ingest.events import Event, Item, Rejected
 
-Places = npt.NDArray[np.integer]
+Places = npt.NDArray[np.int64]
 
 
 def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
@@ -119,7 +119,8 @@ def _sorted(columns: Columns, lines: Sequence[bytes], reading: Reading) -> _Sort
     steps = rows.filter(IS_STEP, pl.col(STATE) != OUT_OF_MEMORY)[LINE]
     jobs = plain_jobs(rows.filter(~pl.col(IS_STEP)), reading)
     is_odd = np.ones(len(lines) + 1, dtype=bool)
-    begins = jobs[LINE].to_numpy()
+    # as wide as the places that are looked for: numpy would copy it anew for each of them
+    begins = jobs[LINE].cast(pl.Int64).to_numpy()
     is_odd[steps.to_numpy()] = False
     is_odd[begins] = False
     return _Sorted(jobs, begins, np.flatnonzero(is_odd))
