@@ -81,7 +81,9 @@ _OF_THE_DUMP = ("file_no", "source_no")
 _ALWAYS_THERE = ("at_us", "end_us", "event", "job_id", "attempt", "name", "description", "cluster")
 _EVENTS_AT_ONCE = 20_000
 _ROWS_A_TRANSACTION = 1_000_000  # memory that a transaction holds grows with its rows
-BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together; a frame costs as much as 1 MB
+BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together
+_FEWEST_BYTES = 400_000  # a smaller dump is told one by one before its first frame were made
+_UNPACKED_RATIO = 8  # of a compressed log, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,9 @@ def _parse(
         lambda: _short_lines(target, file, broken),
         lambda: _short_blocks(target, file, broken),
     )
-    told = (collector.read_many or collector.read)(dump, reading)
+    size = file.bytes * (1 if file.compression == "none" else _UNPACKED_RATIO)
+    read_many = collector.read_many if size >= _FEWEST_BYTES else None
+    told = (read_many or collector.read)(dump, reading)
     named = identity.identified(reading.identity, dump.name, dump.path, told)
     waiting = _Waiting(target, reading)
     for item in _believed(named, moment):

@@ -36,6 +36,7 @@ def test_the_table_holds_what_is_told_line_by_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(text, "_FEWEST_BYTES", 0)
     monkeypatch.setattr(text, "_EVENTS_AT_ONCE", 30)
     monkeypatch.setattr(text, "_ROWS_A_TRANSACTION", 100)
     log = tmp_path / "ads.log"
