@@ -257,7 +257,7 @@ def _watch(
     """Note and print how it goes, a line as often as that."""
     print("with ingest" if behind else "\nwithout ingest")
     _line("s", "clicks", "p50 ms", "p90 ms", "scrapes", "p50 ms", "p90 ms", "behind", "MiB of")
-    print(" " * 72 + ", ".join(held), flush=True)
+    print(" " * 80 + ", ".join(held), flush=True)
     began = time.monotonic()
     while (passed := time.monotonic() - began) < seconds:
         clicks, scrapes = len(part.seen.clicks), len(part.scrapes)
@@ -276,7 +276,7 @@ def _watch(
 
 
 def _report(measured: Measured) -> None:
-    print(f"\n{'ms':<24}{'number':>9}{'p50':>9}{'p90':>9}{'p99':>9}{'failed':>9}")
+    print(f"\n{'ms':<24}{'number':>10}{'p50':>10}{'p90':>10}{'p99':>10}{'failed':>10}")
     parts = (("with ingest", measured.busy), ("without", measured.quiet))
     for name, part in parts:
         for what, took, failed in (
@@ -309,7 +309,7 @@ def _cuts(seconds: Sequence[float]) -> tuple[str, str, str]:
 
 
 def _line(*cells: str) -> None:
-    print("".join(f"{cell:>9}" for cell in cells), flush=True)
+    print("".join(f"{cell:>10}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":
