@@ -142,7 +142,7 @@ def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql:
                 max_value=float(table["lost_gpu_hours"].to_numpy().max()),
             ),
             **cost,
-            "largest_area": st.column_config.TextColumn("largest cause"),
+            "largest_area": st.column_config.TextColumn("largest cause", width=130),
             "largest_gpu_hours": st.column_config.NumberColumn("GPU-hours of it", format="compact"),
         },
     )

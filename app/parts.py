@@ -46,13 +46,16 @@ _STYLE: Final = """<style>
 [data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
 [data-testid="stCaptionContainer"] p {line-height: 1.4;}
 div[data-testid="stCaptionContainer"] {opacity: 0.8;}
-[data-testid="stPageLink-NavLink"] :is(span, p) {white-space: normal;}
+[data-testid="stPageLink-NavLink"] :is(span, p) {white-space: normal; line-height: 1.4;}
 [data-testid="stHeading"] code, [data-testid="stBaseButton-tertiary"] code,
 [data-testid="stBaseButton-secondary"] code
     {font: inherit; color: inherit; background: none; padding: 0;}
 [class*="st-key-scrolls-"] {overflow-x: auto;}
 [class*="st-key-scrolls-760-"] > [data-testid="stElementContainer"] {min-width: 760px;}
-@media (max-width: 640px) {[data-testid="stMainBlockContainer"] {padding: 3.5rem 1rem 3rem;}}
+@media (max-width: 640px) {
+[data-testid="stMainBlockContainer"] {padding: 3.5rem 1rem 3rem;}
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] {padding-left: 0;}
+}
 @media print {
 @page {size: A4 portrait; margin: 9mm;}
 [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],

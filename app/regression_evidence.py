@@ -321,7 +321,7 @@ def phases(shown: Case, colours: Palette) -> None:
             dumbbells(
                 pl.DataFrame(
                     {
-                        "stage": [regression_words.measure(each) for each in drawn["part"]],
+                        "stage": [_short(each) for each in drawn["part"]],
                         "mean_seconds": drawn["after_seconds"],
                         "previous_mean_seconds": drawn["before_seconds"],
                     }
@@ -339,6 +339,12 @@ def phases(shown: Case, colours: Palette) -> None:
             "Ring: mean before. Dot: mean since. Sorted by change"
             + (f"; {words.many(more, 'more part')} in the CSV." if more > 0 else ".")
         )
+
+
+def _short(part: str) -> str:
+    """A stage without its phase, which a phone has no room for; a phase as it is."""
+    phase, _, stage = regression_words.measure(part).partition(" \u00b7 ")
+    return f"\u00b7 {stage}" if stage else phase
 
 
 def split(shown: Case, colours: Palette) -> None:

@@ -37,6 +37,7 @@ def dumbbells(stages: pl.DataFrame, palette: Palette) -> go.Figure:
             "range": [0, most * 1.45],  # beside the last dot stands its text, also on a phone
             "tickvals": ticks,
             "ticktext": [words.duration(each) for each in ticks],
+            "tickangle": 0,
             "showgrid": True,
             "gridcolor": palette.grid,
         },
@@ -95,4 +96,4 @@ def _dots(
 
 
 def _step(most: float) -> float:
-    return next((each for each in (1, 2, 5, 10, 30, 60, 120, 300, 600) if most / each <= 6), 1800)
+    return next((each for each in (1, 2, 5, 10, 30, 60, 120, 300, 600) if most / each <= 3), 1800)

@@ -73,7 +73,7 @@ def series(
             *_others(points, own, metric, palette),
             *_band(told, metric, palette),
             _line(told, own, metric, palette),
-            _rolled_out(changes, high, palette),
+            _rolled_out(changes, low, palette),
             *_lane(*stops, palette),
         ],
         margin={"t": 26, "r": 12},

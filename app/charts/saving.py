@@ -53,6 +53,7 @@ def costs_by_day(
         ("blocked_hours", "blocked by saves", palette.text, "dash"),
     )
     complete = days.filter(pl.col("is_complete"))
+    most = days.select(pl.max_horizontal("unsaved_hours", "blocked_hours").max()).item() or 0.0
     return drawn(
         palette,
         height,
@@ -69,7 +70,12 @@ def costs_by_day(
         ],
         margin={"t": 12, "r": 118},
         x=day_axis(days),
-        y={"rangemode": "tozero", "nticks": 5, "tickformat": "~s", "ticklabelstandoff": 6},
+        y={
+            "rangemode": "tozero",
+            "nticks": 5,
+            "tickformat": "~s" if most >= 1000 else "~g",
+            "ticklabelstandoff": 6,
+        },
         hovermode="x unified",
         annotations=_ends(complete, lines, palette),
     )
@@ -203,10 +209,12 @@ def _line(
         "name": name,
         "x": days["day"].to_numpy(),
         "y": days[column].to_numpy(),
-        "mode": "lines" if days.height > 1 else "markers",
+        # a day between two without any is a dot, or nothing would be seen of it
+        "mode": "lines+markers" if width > 1 or days.height < 2 else "lines",
+        "marker": {"size": 4, "color": colour},
         "line": {"color": colour, "width": width, "dash": dash},
         "connectgaps": False,
-        "hovertemplate": f"{name}: %{{y:,.3~s}} {unit}<extra></extra>",
+        "hovertemplate": f"{name}: %{{y:,.2~f}} {unit}<extra></extra>",
     }
 
 
@@ -226,11 +234,11 @@ def _ends(
             "text": name,
             "xanchor": "left",
             "xshift": 6,
-            "yshift": 7 if place else -7,
+            "yshift": 16 if place else 2,  # the lower one may end on the axis
             "showarrow": False,
-            "font": {"size": 12, "color": colour},
+            "font": {"size": 12, "color": palette.text},  # the colour of an area is too dark a text
         }
-        for place, (column, name, colour, _) in enumerate(named)
+        for place, (column, name, *_) in enumerate(named)
     ]
 
 
@@ -335,15 +343,15 @@ def _names(
             "text": "discarded by interruptions",
             "xanchor": "left",
             "xshift": 4,
-            "yshift": 10,
-            "font": {"size": 12, "color": palette.area("unsaved")},
+            "yshift": 18,
+            "font": {"size": 12, "color": palette.text},
         },
         {
             "x": np.log10(x[-1]),
             "y": blocked[-1],
             "text": "blocked by saves",
             "xanchor": "right",
-            "yshift": 10,
+            "yshift": 18,
             "font": {"size": 12, "color": palette.muted},
         },
     ]

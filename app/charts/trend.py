@@ -80,7 +80,7 @@ def small_team(
                 days.filter(pl.col("is_complete")),
                 palette,
                 width=1.75,
-                marked=days.height < 3,
+                marked=days["ett_ratio"].drop_nulls().len() < 3,  # too few for a line
             ),
         ],
         margin={"l": 0, "r": 0, "t": 2, "b": 2},

@@ -60,6 +60,9 @@ for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.val
             chosen,
             value="p50_seconds",
         )
+        if shown["p50_seconds"].drop_nulls().is_empty():
+            st.caption("Nobody waited here in these days. Choose more days, or another team.")
+            continue
         parts.chart(
             waits_by_day(
                 shown,
