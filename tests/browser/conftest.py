@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import (
     Browser,
+    BrowserContext,
     ConsoleMessage,
     Page,
     Request,
@@ -73,16 +74,37 @@ def hostile_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all pages: what a browser has loaded once it need not load again."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context
+    context.close()
+
+
+@contextmanager
+def fresh_page(browser: Browser) -> Iterator[Page]:
+    """A page that shares nothing: for what signs in, or cuts the network."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     yield context.new_page()
     context.close()
 
 
 @pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
 def heard(page: Page) -> Heard:
     """Console errors, uncaught exceptions, and requests to another machine."""
+    return listen(page)
+
+
+def listen(page: Page) -> Heard:
+    """Hear what a page does from now on."""
     found = Heard()
 
     def console(message: ConsoleMessage) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.app import serving
 from tests.browser.conftest import Heard, dashboard
-from tests.browser.test_dashboard import open_page, parameters
+from tests.browser.test_dashboard import drawn, open_page, parameters
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -157,13 +157,9 @@ def test_what_got_worse_leads_to_its_evidence(tmp_path: Path, page: Page, heard:
 
 
 def settle(page: Page) -> None:
-    """Wait until the script has run and every chart is drawn."""
+    """Wait until what was clicked has begun, its script has run and every chart is drawn."""
     page.wait_for_timeout(300)
-    expect(page.get_by_test_id("stApp")).to_have_attribute(
-        "data-test-script-state", "notRunning", timeout=30_000
-    )
-    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
-    page.wait_for_timeout(700)
+    drawn(page)
 
 
 def click_through(page: Page, mark: Locator, address: str) -> None:

@@ -7,22 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Heard
 from tests.browser.test_dashboard import open_page, parameters
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-@pytest.mark.parametrize("path", ["/job?job=stubborn&aligned=true", "/data?job=stubborn&attempt=3"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_opens_without_an_error_or_a_request_elsewhere(
-    fleet_url: str, page: Page, heard: Heard, path: str, scheme: str
-) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    open_page(page, fleet_url + path)
-
-    assert [] == heard.errors
-    assert [] == heard.foreign
 
 
 def test_the_aligned_timeline_is_in_the_link(fleet_url: str, page: Page) -> None:
@@ -48,12 +35,3 @@ def test_an_attempt_is_walked_from_its_page(fleet_url: str, page: Page) -> None:
     expect(page.get_by_test_id("stMain")).to_contain_text("Attempt 30 of stubborn")
 
     assert {"job=stubborn", "attempt=30"} <= parameters(page)
-
-
-@pytest.mark.parametrize("path", ["/job?job=stubborn", "/data?job=stubborn&attempt=3", "/jobs"])
-def test_a_phone_shows_every_card_in_its_width(fleet_url: str, page: Page, path: str) -> None:
-    page.set_viewport_size({"width": 420, "height": 900})
-    open_page(page, fleet_url + path)
-    main = page.get_by_test_id("stMain")
-
-    assert main.evaluate("each => each.scrollWidth <= each.clientWidth")

@@ -16,13 +16,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import queries
 from app.monitoring.follower import Pace
 from app.warehouse import connect
 from tests.browser.conftest import ROOT, dashboard
-from tests.browser.test_dashboard import open_page
+from tests.browser.test_dashboard import go, open_page
 from tests.monitoring import conftest as monitoring
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -217,10 +217,13 @@ def readers(warehouse: Path, browser: Browser) -> Iterator[dict[str, Reader]]:
         metrics(warehouse) as gauges,
         dashboard(warehouse) as url,
     ):
+        context = browser.new_context(viewport={"width": 1600, "height": 1200})
+        page = context.new_page()
         yield {
-            name: Reader(team, days, read(browser, url, team, days), gauges, views)
+            name: Reader(team, days, read(page, url, team, days), gauges, views)
             for name, (team, days) in SCOPES.items()
         }
+        context.close()
 
 
 @pytest.fixture(params=SCOPES)
@@ -328,13 +331,15 @@ def number_or_text(text: str) -> Any:
     return float(text) if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text) else text
 
 
-def read(browser: Browser, url: str, team: str, days: int) -> dict[str, Shown]:
+def read(page: Page, url: str, team: str, days: int) -> dict[str, Shown]:
     """Every page of one scope, as it stands on a wide screen."""
-    context = browser.new_context(viewport={"width": 1600, "height": 1200})
-    page = context.new_page()
     shown = {}
     for path in PAGES:
-        open_page(page, f"{url}{path}?team={team}&days={days}")
+        address = f"{path}?team={team}&days={days}"
+        if page.url.startswith(url):
+            go(page, address)
+        else:
+            open_page(page, url + address)
         main = page.get_by_test_id("stMain")
         expect(main.get_by_test_id("stMetric")).to_have_count(
             len(KPIS.get(path, ())), timeout=60_000
@@ -348,7 +353,6 @@ def read(browser: Browser, url: str, team: str, days: int) -> dict[str, Shown]:
         scopes = main.get_by_test_id("stMarkdown").filter(has_text="GPU-hours \u00b7")
         scope = scopes.first.inner_text() if kpis else ""
         shown[path] = Shown(scope, kpis, table(main, path) if path in TABLES else {})
-    context.close()
     return shown
 
 

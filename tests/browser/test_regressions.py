@@ -48,15 +48,6 @@ def test_a_page_opens_without_an_error_or_a_request_elsewhere(
     )
 
 
-@pytest.mark.parametrize("path", ["/regressions", EVIDENCE])
-def test_a_phone_shows_every_card_in_its_width(told_url: str, page: Page, path: str) -> None:
-    page.set_viewport_size({"width": 420, "height": 900})
-    open_page(page, told_url + path)
-    main = page.get_by_test_id("stMain")
-
-    assert main.evaluate("each => each.scrollWidth <= each.clientWidth")
-
-
 def test_the_list_is_cards_on_a_phone_and_a_table_on_a_desk(told_url: str, page: Page) -> None:
     open_page(page, f"{told_url}/regressions")
     table = page.get_by_test_id("stDataFrame")

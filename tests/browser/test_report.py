@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextvars import copy_context
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from app import report
 from tests.app import serving
-from tests.browser.conftest import Heard
+from tests.browser.conftest import Heard, fresh_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with fresh_page(browser) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")

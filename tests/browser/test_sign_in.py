@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 
 from tests.app import serving
-from tests.browser.conftest import Heard, dashboard
+from tests.browser.conftest import Heard, dashboard, fresh_page
 from tests.browser.provider import CLIENT, SECRET, provider
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -53,6 +53,12 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         with dashboard(folder) as url:
             yield url
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with fresh_page(browser) as page:
+        yield page
 
 
 @pytest.fixture

@@ -12,35 +12,6 @@ from tests.browser.test_dashboard import open_page, parameters
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-PAGES = {
-    "/failures": "Failures",
-    "/failures?attribution=all&team=feed&cause=scheduler/preempted": "Failures",
-    "/checkpoints": "Checkpoints",
-    "/checkpoints?b=15&f=3&i=60&weight=wall": "Checkpoints",
-}
-
-
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_opens_without_an_error_or_a_request_elsewhere(
-    fleet_url: str, page: Page, heard: Heard, path: str, scheme: str
-) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    open_page(page, fleet_url + path)
-
-    assert [] == heard.errors
-    assert [] == heard.foreign
-    expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[path])
-
-
-@pytest.mark.parametrize("path", ["/failures?attribution=all", "/checkpoints"])
-def test_a_phone_shows_every_card_in_its_width(fleet_url: str, page: Page, path: str) -> None:
-    page.set_viewport_size({"width": 420, "height": 900})
-    open_page(page, fleet_url + path)
-    main = page.get_by_test_id("stMain")
-
-    assert main.evaluate("each => each.scrollWidth <= each.clientWidth")
-
 
 def test_a_slider_moves_by_keyboard_and_the_link_follows(fleet_url: str, page: Page) -> None:
     open_page(page, f"{fleet_url}/checkpoints?b=15&f=3&i=60")

@@ -1,0 +1,113 @@
+"""Every page, light and dark: opens without a fault, keeps nobody out, and fits a phone.
+
+Each is loaded once for all of it: loading is what takes the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import Heard, listen
+from tests.browser.test_dashboard import drawn, open_page
+from tests.conftest import AXE
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PAGES = {
+    "/": "Overview",
+    "/?team=feed&days=7&weight=wall": "Overview",
+    "/lost-time": "Lost time",
+    "/lost-time?team=feed&area=unsaved&vs=none": "Lost time",
+    "/start-recover": "Start & recover",
+    "/start-recover?team=ads&days=7&wait=recovery": "Start & recover",
+    "/checkpoints": "Checkpoints",
+    "/checkpoints?b=15&f=3&i=60&weight=wall": "Checkpoints",
+    "/failures": "Failures",
+    "/failures?attribution=all": "Failures",
+    "/failures?attribution=all&team=feed&cause=scheduler/preempted": "Failures",
+    "/regressions": "Regressions",
+    "/jobs": "Jobs",
+    "/job?job=stubborn&attempt=30": "Job",
+    "/job?job=stubborn&aligned=true": "Job",
+    "/data": "Data & definitions",
+    "/data?job=stubborn&attempt=3": "Data & definitions",
+    "/runbook": "Runbook",
+}
+# the same cards as another of them, with other numbers
+ALIKE = {path for path in PAGES if "weight=wall" in path or "team=" in path} | {
+    "/data",
+    "/failures",
+}
+WIDE, NARROW = 1280, 420
+GRAVE = ("serious", "critical")
+_judged: set[str] = set()
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def reused(request: pytest.FixtureRequest, context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    page.emulate_media(color_scheme=request.param)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def heard(reused: Page) -> Heard:
+    return listen(reused)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_opens_without_a_fault_for_everybody_on_a_desk_and_on_a_phone(
+    fleet_url: str, reused: Page, heard: Heard, path: str
+) -> None:
+    found = []
+    heard.errors.clear()
+    heard.foreign.clear()
+    reused.set_viewport_size({"width": WIDE, "height": 900})
+    open_page(reused, fleet_url + path)
+
+    expect(reused.get_by_role("heading", level=1)).to_have_text(PAGES[path])
+    assert f"{PAGES[path]} \u00b7 ETT" == reused.title()
+    is_judged = AXE.exists() and path not in ALIKE
+    if is_judged:
+        reused.evaluate(AXE.read_text(encoding="utf-8"))
+        found += violations(reused)
+
+    reused.set_viewport_size({"width": NARROW, "height": 900})
+    drawn(reused)
+    if is_judged:
+        found += violations(reused)
+        _judged.add(path)
+
+    assert [] == found
+    assert [] == heard.errors
+    assert [] == heard.foreign
+    main = reused.get_by_test_id("stMain")
+    assert main.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
+@pytest.mark.axe
+def test_axe_has_judged_every_page() -> None:
+    if not _judged:
+        pytest.skip("no page was opened before")
+
+    assert PAGES.keys() - ALIKE == _judged
+
+
+def violations(page: Page) -> list[str]:
+    """What is serious or critical: the rule, and the first places it is broken at."""
+    result: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    width = (page.viewport_size or {})["width"]
+    return [
+        f"{width} wide: {each['id']} ({each['impact']}, {len(each['nodes'])} x): "
+        + "; ".join(
+            f"{node['target'][0]} {node['any'][0]['message'] if node['any'] else ''}"
+            for node in each["nodes"][:3]
+        )
+        for each in result["violations"]
+        if each["impact"] in GRAVE
+    ]
