@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,9 @@ def test_each_step_to_a_job_is_a_click_and_each_click_a_step_back(
     settle(page)
     steps.append(page.url)
 
-    click_through(page, bar(page, "overview_cascade", "unsaved"), r"/lost-time\?.*area=unsaved")
+    click_through(
+        page, lambda: bar(page, "overview_cascade", "unsaved"), r"/lost-time\?.*area=unsaved"
+    )
     settle(page)
     steps.append(page.url)
 
@@ -48,7 +51,7 @@ def test_a_cell_of_teams_by_area_is_a_filter(fleet_url: str, page: Page) -> None
     page.set_viewport_size({"width": 1280, "height": 2600})
     open_page(page, f"{fleet_url}/lost-time")
     cell = page.locator('[class*="st-key-scrolls"] .scatterlayer .point').last
-    click_through(page, cell, r"area=")
+    click_through(page, lambda: cell, r"area=")
     settle(page)
 
     assert {"team", "area"} == {part.partition("=")[0] for part in parameters(page)}
@@ -162,10 +165,12 @@ def settle(page: Page) -> None:
     drawn(page)
 
 
-def click_through(page: Page, mark: Locator, address: str) -> None:
-    """Click a mark until it leads on: one whose figure is drawn anew just then hears nothing."""
+def click_through(page: Page, mark: Callable[[], Locator], address: str) -> None:
+    """Click a mark until it leads on: one whose figure is drawn anew just then hears nothing, and
+    may stand at another place afterwards.
+    """
     for _ in range(5):
-        mark.click(force=True)
+        mark().click(force=True)
         try:
             expect(page).to_have_url(re.compile(address), timeout=4_000)
         except AssertionError:

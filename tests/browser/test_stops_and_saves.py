@@ -60,7 +60,7 @@ def test_a_hostile_fleet_is_text_on_both_pages(hostile_url: str, page: Page, hea
         open_page(page, hostile_url + path)
         main = page.get_by_test_id("stMain")
 
-        assert 0 == main.locator("img[src^='http'], script, a[href*='evil']").count()
+        assert 0 == main.locator("img[src^='http'], script, a[href*='//evil']").count()
     assert [] == heard.errors
     assert [] == heard.foreign
 
