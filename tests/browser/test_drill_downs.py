@@ -99,6 +99,17 @@ def test_a_csv_has_the_scope_and_the_period_before(fleet_url: str, page: Page) -
     assert 29 <= len(lines) - 2
 
 
+def test_a_csv_reads_the_period_before_when_it_is_taken(fleet_url: str, page: Page) -> None:
+    open_page(page, f"{fleet_url}/lost-time?days=7")
+    card = page.locator('[class*="st-key-foot-ett_lost-time_teams-by-area"]')
+    with page.expect_download() as found:
+        card.get_by_role("button", name="CSV").click()
+    head, *rows = text(found.value).splitlines()[1:]
+
+    assert "team,area,amount,share_ratio,previous_share_ratio" == head
+    assert any(row.split(",")[4] for row in rows)
+
+
 def test_a_figure_is_a_png_of_its_own(fleet_url: str, page: Page) -> None:
     open_page(page, f"{fleet_url}/start-recover")
     figure = page.get_by_test_id("stPlotlyChart").first
