@@ -26,12 +26,14 @@ _RUNNING = "select base_job_no from attempt_facts_kept where outcome = 'running'
 def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int) -> None:
     """Recompute the jobs of a batch, the open ones, and every day they were or are in.
 
-    The batch's events are those of `since_file_no` and later.
+    The batch's events are those of `since_file_no` and later. The days of `renamed_jobs` tell their
+    names.
     """
     links.note(warehouse.connection, since_file_no)
     told = "select job_no from job_keys where job_key in (select job_key from batch_jobs)"
     _touch(warehouse.connection, f"{told} union {_RUNNING}")
-    _recompute(warehouse, settings, since_file_no)
+    renamed = "base_job_no in (select job_no from renamed_jobs)"
+    _recompute(warehouse, settings, since_file_no, days_of=f"({_OF_TOUCHED_JOBS} or {renamed})")
 
 
 def move_on(warehouse: Warehouse, settings: Settings, file_nos: Sequence[int]) -> None:

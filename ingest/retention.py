@@ -135,8 +135,10 @@ def turn_away(
     Too late is also a trainer's word on a pruned job of the scheduler, and a scheduler's row of a
     job that a pruned trainer ran under: one timeline, whose numbers stand. `whole`: the dumps of
     the batch that are no pieces; `shorter`: those that some of them were before they grew. What
-    these told counts no more: the whole tells it again, at every look at a log that grows.
+    these told counts no more: the whole tells it again, at every look at a log that grows. Leaves
+    `renamed_jobs`: the pruned ones that are called otherwise from now on.
     """
+    connection.execute("create or replace temp table renamed_jobs (job_no bigint)")
     if connection.execute("select 1 from pruned_jobs limit 1").fetchone() is None:
         return
     connection.execute(_LATE)
@@ -307,6 +309,7 @@ def _tell_lives_apart(connection: duckdb.DuckDBPyConnection) -> None:
     if again is None or not again[0]:
         return
     mine = "select job_no from again"
+    connection.execute(f"insert into renamed_jobs {mine}")
     _note_unpublished(connection, mine)
     connection.execute(
         "update job_keys set job_key = concat(job_keys.job_key, again.until) from again "
