@@ -202,7 +202,8 @@ def _keep_evidence(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
         "create or replace temp table touched_days as "
         "select marks.day from warehouse.series_marks_kept as marks "
         "semi join fresh_regressions as fresh "
-        "on marks.day between fresh.before_from and fresh.after_to"
+        # of single attempts only those during it are told of
+        "on marks.day between fresh.started_on and fresh.after_to"
     )
     connection.execute("use warehouse")
     model.compute(connection, "alerts")

@@ -12,17 +12,18 @@ told as (
         split_part(ends.category, '/', 2) as failure_category,
         found.started_on - found.before_from as days_before,
         found.after_to - found.started_on + 1 as days_after,
-        count(*) filter (where ends.day < found.started_on) as interruptions_before,
-        count(*) filter (where ends.day >= found.started_on) as interruptions_after,
+        coalesce(sum(ends.interruptions) filter (where ends.day < found.started_on), 0)
+            as interruptions_before,
+        coalesce(sum(ends.interruptions) filter (where ends.day >= found.started_on), 0)
+            as interruptions_after,
         coalesce(sum(ends.lost_gpu_us) filter (where ends.day < found.started_on), 0) / 1e6
             as lost_before,
         coalesce(sum(ends.lost_gpu_us) filter (where ends.day >= found.started_on), 0) / 1e6
             as lost_after
     from fresh_regressions as found
-    inner join series_ends as ends
+    inner join warehouse.failure_day_sums_kept as ends
         on
             (found.team = ends.team or found.team = 'fleet')
-            and ends.category is not null
             and ends.day between found.before_from and found.after_to
     group by all
 
@@ -34,8 +35,8 @@ select
     started_on,
     failure_domain,
     failure_category,
-    interruptions_before,
-    interruptions_after,
+    cast(interruptions_before as bigint) as interruptions_before,
+    cast(interruptions_after as bigint) as interruptions_after,
     interruptions_before / nullif(days_before, 0) as before_per_day,
     interruptions_after / days_after as after_per_day,
     lost_before / nullif(days_before, 0) as lost_gpu_seconds_before_per_day,
