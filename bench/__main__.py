@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import causes, detection, fleet_year, pages, screens, texts, yardsticks
+from bench import causes, detection, fleet_year, pages, scrapes, screens, texts, yardsticks
 
 
 def main() -> int:
@@ -18,6 +18,8 @@ def main() -> int:
     causes.main()
     print("\nDetection, on few fleets: `python -m bench.detection --full` takes an hour")
     detection.main([])
+    print("\nScrapes")
+    scrapes.main()
     print("\nPages of a fleet-year, on the server and in a browser")
     with TemporaryDirectory(prefix="ett-bench-") as folder:
         year = fleet_year.make(Path(folder))
