@@ -7,6 +7,7 @@ whether they are set). What has another type than it should is as if it were not
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -143,7 +144,19 @@ def _once(read: Callable[..., str], told: object, *more: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _as_written(read: Callable[..., str], written: bytes, *more: str) -> str:
-    return read(FAST.decode(written), *more)
+    return read(_patiently(written), *more)
+
+
+def _patiently(written: bytes) -> object:
+    """The value of what was passed over while its job was decoded: None where it is none."""
+    try:
+        return FAST.decode(written)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return json.loads(written)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _exit_code(told: object, state: str) -> str:

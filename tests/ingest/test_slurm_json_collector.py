@@ -406,6 +406,14 @@ def test_no_accident_gives_anything_but_events_and_lines_set_aside(
     assert loadable(read_whatever(SLURM_JSON, applied(accidents, lines))) >= 0
 
 
+def test_a_number_past_all_bounds_within_an_exit_code_breaks_nothing() -> None:
+    # as some writers have it, and as no JSON of Python's own would say it
+    told = json.dumps({"meta": META, "jobs": [old(derived_exit_code={"status": 9.25})]})
+    lines = told.replace("9.25", "1e999").encode().split(b"\n")
+
+    assert loadable(read_whatever(SLURM_JSON, lines)) > 0
+
+
 def test_odd_values_in_every_field_break_nothing() -> None:
     odd = [None, True, -1, 1.5, float("inf"), 10**30, "", "\ud800", [], [None], {}, {"number": []}]
     for field in old():
