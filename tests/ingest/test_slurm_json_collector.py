@@ -408,7 +408,8 @@ def test_no_accident_gives_anything_but_events_and_lines_set_aside(
 
 def test_a_number_past_all_bounds_within_an_exit_code_breaks_nothing() -> None:
     # as some writers have it, and as no JSON of Python's own would say it
-    told = json.dumps({"meta": META, "jobs": [old(derived_exit_code={"status": 9.25})]})
+    job = old(derived_exit_code={"status": 9.25, "return_code": 0})
+    told = json.dumps({"meta": META, "jobs": [job, job]}, indent=1)
     lines = told.replace("9.25", "1e999").encode().split(b"\n")
 
     assert loadable(read_whatever(SLURM_JSON, lines)) > 0
