@@ -14,8 +14,8 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from ipaddress import ip_address
@@ -68,22 +68,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.backfill is not None:
         return _backfill(asked.warehouse, asked.backfill)
     _log_to_stderr(asked.verbose)
-    # before any thread starts, so that all inherit it: the signals are left to `sigwait`
-    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    follower = Follower(asked.warehouse, _version())
-    try:
-        refuse_newer(asked.warehouse)
-        doors = Doors(asked.web_config)
-        server = Server(asked.host, asked.port, follower, doors)
-    except (PublishedByNewerRelease, UnusableWebConfig) as refusal:
-        print(f"ett-exporter: {refusal}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(_cannot_listen(asked.host, asked.port, error), file=sys.stderr)
-        return 2
-    _warn_if_open(server, doors)
-    _serve(server, follower)
+    with _signals_left_to_sigwait():
+        follower = Follower(asked.warehouse, _version())
+        try:
+            refuse_newer(asked.warehouse)
+            doors = Doors(asked.web_config)
+            server = Server(asked.host, asked.port, follower, doors)
+        except (PublishedByNewerRelease, UnusableWebConfig) as refusal:
+            print(f"ett-exporter: {refusal}", file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(_cannot_listen(asked.host, asked.port, error), file=sys.stderr)
+            return 2
+        _warn_if_open(server, doors)
+        _serve(server, follower)
     return 0
+
+
+@contextmanager
+def _signals_left_to_sigwait() -> Iterator[None]:
+    """Hold the signals that end the exporter in every thread started within."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        # a terminal and a supervisor often both ask: the second must not kill what ends well
+        while signal.sigtimedwait(_ENDING, 0):
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _backfill(warehouse: Path, target: Path) -> int:

@@ -162,8 +162,8 @@ def supervisor(*faces: str) -> Iterator[subprocess.Popen[str]]:
         try:
             yield process
         finally:
-            if process.poll() is None:
-                process.terminate()
+            # even one that listens to no signal: leaving `with process` waits for its end
+            process.kill()
 
 
 def free_ports(count: int) -> list[int]:

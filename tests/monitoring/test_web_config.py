@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -238,8 +239,11 @@ def test_a_file_that_does_not_fit_is_told_before_anything_is_served(
     config = written(pki, tls_server_config=mutual)
     (pki / spoilt).write_text("nothing of the kind")
 
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
     assert 2 == main(["--web-config", str(config), "--port", "0"])
     assert f"ett-exporter: {config}: tls_server_config." in capsys.readouterr().err
+    assert held == signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.slow
