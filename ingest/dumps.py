@@ -20,10 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import zstandard
 
 from ingest.errors import UnreadableDump, UnusableArguments
 from ingest.zstd_frames import frames
+
+Letters = npt.NDArray[np.uint8]
+Marks = npt.NDArray[np.bool_]
 
 LONGEST_LINE = 16 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
@@ -260,16 +264,22 @@ class _KeyMarks:
         text = np.frombuffer(whole, dtype=np.uint8)
         is_colon = text[1:] == ord(":")
         is_end = is_colon & (text[:-1] == ord('"'))
-        is_escaped = is_end[1:] & (text[:-2] == ord("\\"))
-        may_pile_up = is_escaped[1:] & (text[:-3] == ord("\\"))
-        may_stand_apart = is_colon & (text[:-1] <= ord(" "))
-        if may_pile_up.any() or (
-            may_stand_apart.any() and (_APART.search(whole) or _RUN.match(whole))
-        ):
+        escaped = _escaped(whole, text, is_end, seen)
+        may_stand_apart = (is_colon & (text[:-1] <= ord(" "))).any()
+        if escaped is None or (may_stand_apart and (_APART.search(whole) or _RUN.match(whole))):
             self.found = None
         elif self.found is not None:
-            escaped = np.count_nonzero(is_escaped[max(seen - 1, 0) :])
-            self.found += int(np.count_nonzero(is_end[seen:]) - escaped)
+            self.found += int(np.count_nonzero(is_end[seen:])) - escaped
+
+
+def _escaped(whole: bytes, text: Letters, is_end: Marks, seen: int) -> int | None:
+    """How many `":` from `seen` on stand behind a backslash; None where backslashes pile up."""
+    if b"\\" not in whole:  # true of most blocks, and known at a glance
+        return 0
+    is_escaped = is_end[1:] & (text[:-2] == ord("\\"))
+    if (is_escaped[1:] & (text[:-3] == ord("\\"))).any():
+        return None
+    return int(np.count_nonzero(is_escaped[max(seen - 1, 0) :]))
 
 
 def _needs_mending(file: DumpFile) -> bool:
