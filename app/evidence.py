@@ -5,6 +5,7 @@ Reads the catalogue of the published file, never a dump.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from app import data
@@ -31,3 +32,16 @@ def columns() -> tuple[str, ...]:
 def select_list() -> str:
     """The same as the end of a select list, empty where there are none."""
     return "".join(f", {name}" for name in columns())
+
+
+def shown(names: Sequence[str]) -> list[str]:
+    """Columns of attempts in the order that a table shows: what was said, instead of the message.
+
+    A message is of the end alone, and most ends have none: the evidence is that message or better.
+    """
+    if "failure_evidence" not in names:
+        return list(names)
+    others = [name for name in names if name not in (*COLUMNS, "message")]
+    place = list(names).index("message")
+    found_by = [name for name in COLUMNS if name != "failure_evidence" and name in names]
+    return [*others[:place], "failure_evidence", *others[place:], *found_by]

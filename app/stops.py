@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, filters, parts, tiles, words
+from app import data, evidence, filters, parts, tiles, words
 from app.charts.causes import Shade
 from app.palette import Palette, translucent
 
@@ -202,6 +202,7 @@ def interruptions_table(found: pl.DataFrame, about: str) -> int | None:
         lazy=False,
         placeholder=words.UNKNOWN,
         alt=f"{words.many(found.height, 'interruption')}, the dearest first. {about}",
+        column_order=evidence.shown(found.columns),
         column_config={
             "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
             "lost_gpu_hours": st.column_config.ProgressColumn(

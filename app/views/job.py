@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from app import data, one_job, parts, words
+from app import data, evidence, one_job, parts, words
 from app.attempt_areas import areas_of
 from app.charts.cascade import cascade
 from app.charts.gantt import MOST_ATTEMPTS, gantt
@@ -118,10 +118,15 @@ with parts.card("Attempts", "How did each end, and what did it cost?"):
         hide_index=True,
         placeholder=words.UNKNOWN,
         alt=f"Attempts. {about}",
+        column_order=evidence.shown(attempts.columns),
         column_config={
             "attempt": st.column_config.NumberColumn("attempt", pinned=True),
             "gpus": st.column_config.NumberColumn("GPUs"),
             "message": st.column_config.TextColumn("message", width="medium"),
+            "failure_evidence": st.column_config.TextColumn("evidence", width="medium"),
+            "failure_rule": st.column_config.TextColumn("rule"),
+            "failure_evidence_file": st.column_config.TextColumn("dump", width="medium"),
+            "failure_evidence_line": st.column_config.NumberColumn("line", format="%d"),
             **{
                 name: st.column_config.DatetimeColumn(
                     name.removesuffix("_at").replace("_", " "), format="D MMM HH:mm:ss"

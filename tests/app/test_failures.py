@@ -91,6 +91,15 @@ def test_all_counts_every_interruption(stopped: Path) -> None:
     )
 
 
+def test_what_an_interruption_said_stands_beside_its_cause(stopped: Path) -> None:
+    table = evidence_of(open_page(FAILURES, days="7"))
+    shown = list(table.proto.column_order)
+
+    assert ["cause", "attribution", "failure_evidence", "team"] == shown[2:6]
+    assert [True] == table.value["failure_evidence"].notna().tolist()
+    assert "message" not in shown
+
+
 def test_the_dearest_interruption_comes_first(stopped: Path) -> None:
     table = evidence_of(open_page(FAILURES, days="7", attribution="all")).value
 
