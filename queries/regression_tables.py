@@ -77,7 +77,7 @@ from (
         end as unit
     from warehouse.series_cells_kept
 )
-order by team, metric, day, workload, size, trial, model
+order by metric, team, day, workload, size, trial, model
 """
 
 # Of everything that the tables are made of, in any order; days after $1 are not looked at.

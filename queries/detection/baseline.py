@@ -238,13 +238,21 @@ _LOGS, _ROOTS, _SPREADS = _poisson_roots()
 
 
 def _expected_root(expected: Floats) -> Floats:
-    inside = np.interp(np.log(np.maximum(expected, 1e-4)), _LOGS, _ROOTS)
+    inside = _between(np.log(np.maximum(expected, 1e-4)), _ROOTS)
     return np.where(expected > 1e3, 2 * np.sqrt(expected + 0.125), inside)
 
 
 def _spread_of_root(expected: Floats) -> Floats:
     # below one event in a hundred days a single one would be a dozen spreads
-    return np.interp(np.log(np.maximum(expected, 0.01)), _LOGS, _SPREADS)
+    return _between(np.log(np.maximum(expected, 0.01)), _SPREADS)
+
+
+def _between(logs: Floats, values: Floats) -> Floats:
+    """`values` of the even grid `_LOGS`, in between by straight lines: `np.interp` would search."""
+    last = len(_LOGS) - 1
+    place = np.minimum((logs - _LOGS[0]) * (last / (_LOGS[-1] - _LOGS[0])), last)
+    low = np.minimum(place.astype(np.int64), last - 1)
+    return np.asarray(values[low] + (place - low) * (values[low + 1] - values[low]))
 
 
 def _weekly(weekday: Floats) -> Floats:

@@ -8,7 +8,7 @@ import pytest
 
 from bench.series_fleets import World
 from bench.whole_fleets import fleet, last_day
-from queries.detection import mix
+from queries.detection import baseline, mix
 from queries.detection.series import FLEET, Panels, panels
 from tests.detection.frames import cells, day
 
@@ -161,3 +161,21 @@ def test_teams_that_never_told_a_measure_stand_between_and_behind_those_that_did
     series = {*laid.levels.keys, *laid.rates.keys}
     assert {("ranking", measure), (FLEET, measure)} <= series
     assert not {(team, measure) for team in others} & series
+
+
+def test_a_grid_is_read_as_a_general_interpolation_reads_it() -> None:
+    logs = np.concatenate([baseline._LOGS, np.linspace(np.log(0.01), 12.0, 5_001)])
+    expected = np.interp(logs, baseline._LOGS, baseline._SPREADS)
+
+    assert expected.tolist() == pytest.approx(
+        baseline._between(logs, baseline._SPREADS).tolist(), rel=1e-9
+    )
+
+
+def test_measures_may_stand_in_any_order(told: pl.DataFrame, laid: Panels) -> None:
+    mixed = panels(told.sort("day", "team", maintain_order=True), last_day(DAYS))
+
+    assert not told.sort("day", "team", maintain_order=True)["metric"].is_sorted()
+    assert laid.levels.keys == mixed.levels.keys
+    assert np.array_equal(laid.levels.weight, mixed.levels.weight)
+    assert np.allclose(laid.rates.value, mixed.rates.value, equal_nan=True)
