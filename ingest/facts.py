@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import duckdb
 
@@ -68,7 +69,7 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
     connection.execute("begin")
     _touch(connection, "select job_no from job_keys where false")
     connection.execute("create or replace temp table touched_days (day date)")
-    _settle(connection, settings)
+    _settle(connection, settings, _extent(connection))
     _scope(connection, 0, 1, None)
     model.compute(connection, "staging", "facts", "losses")
     for name in model.KEPT_FACTS:
@@ -118,10 +119,11 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
     """
     connection = warehouse.connection
     _touch(connection, "select job_no from job_keys")
-    _settle(connection, settings)
+    extent = _extent(connection)
+    _settle(connection, settings, extent)
     connection.execute("create or replace temp table touched_days (day date)")
     _touch_days(connection, "_kept", "true")
-    parts = _parts(connection)
+    parts = _parts(extent)
     for part in range(parts):
         _scope(connection, part, parts, None)
         model.compute(connection, "staging", "facts", "losses")
@@ -177,13 +179,14 @@ def _recompute(
     days_of: str = _OF_TOUCHED_JOBS,
 ) -> None:
     connection = warehouse.connection
-    _settle(connection, settings)
+    extent = _extent(connection)
+    _settle(connection, settings, extent)
     connection.execute("create or replace temp table touched_days (day date)")
     _touch_days(connection, "_kept", days_of)
     is_part = _changes_a_part(connection)
     if is_part:
         _note_unpublished(connection)
-    parts = _parts(connection)
+    parts = _parts(extent)
     for part in range(parts):
         _scope(connection, part, parts, since_file_no)
         model.compute(connection, "staging", "facts", "losses")
@@ -224,20 +227,30 @@ def _note_unpublished(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    """Calendar, settings and exclusions as temporary tables for the models."""
-    # the whole history: a touched job may have begun on any day of it. Asked of each table alone,
-    # the engine knows the answer without reading a row
-    tables = " union all ".join(
-        "select min(at_us) as first_us, max(at_us) as last_us, max(end_us) as last_end_us "
-        f"from {table}"
-        for table in store.TABLES
-    )
-    bounds = connection.execute(
-        f"select min(first_us), max(greatest(last_us, last_end_us)) from ({tables})"
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """How many events the touched jobs have, and the times that their attempts can lie between."""
+
+    events: int
+    first_us: int
+    last_us: int
+
+
+def _extent(connection: duckdb.DuckDBPyConnection) -> _Extent:
+    """Of the touched jobs only: what is known of others must cost nothing."""
+    row = connection.execute(
+        "select count(*), coalesce(min(at_us), 0), greatest(max(at_us), max(end_us), "
+        # one that still runs reaches to the clock of its source
+        "(select max(clock_us) from sources), 0) "
+        "from events where job_no in (select job_no from touched_jobs)"
     ).fetchone()
-    first_us, last_us = bounds if bounds and bounds[0] is not None else (0, 0)
-    calendar.lay_out(connection, int(first_us), int(last_us), settings.timezone)
+    assert row is not None
+    return _Extent(*map(int, row))
+
+
+def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings, extent: _Extent) -> None:
+    """Calendar, settings and exclusions as temporary tables for the models."""
+    calendar.lay_out(connection, extent.first_us, extent.last_us, settings.timezone)
     stale_us = int(settings.stale_after.total_seconds() * 1_000_000)
     connection.execute(
         f"create or replace temp table settings as select {stale_us}::bigint as stale_after_us"
@@ -253,13 +266,9 @@ def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
             )
 
 
-def _parts(connection: duckdb.DuckDBPyConnection) -> int:
+def _parts(extent: _Extent) -> int:
     """In how many parts the touched jobs are computed, so that memory stays bounded."""
-    row = connection.execute(
-        "select count(*) from events where job_no in (select job_no from touched_jobs)"
-    ).fetchone()
-    events = int(row[0]) if row else 0
-    return max(1, -(-events // _EVENTS_AT_ONCE))
+    return max(1, -(-extent.events // _EVENTS_AT_ONCE))
 
 
 def _scope(

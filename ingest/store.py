@@ -96,10 +96,10 @@ def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _speaks_of_known_jobs(connection: duckdb.DuckDBPyConnection) -> bool:
     found = connection.execute(
-        "select 1 from batch where job_key in (select job_key from job_keys) "
+        "(select 1 from job_keys where job_key in (select job_key from batch) limit 1) union all "
         # a roll-out belongs to no job
-        "or (job_key is null and (select count(*) from told_events where job_no is null) > 0) "
-        "limit 1"
+        "(select 1 from batch where job_key is null "
+        "and (select count(*) from told_events where job_no is null) > 0 limit 1)"
     ).fetchone()
     return found is not None
 
@@ -114,21 +114,23 @@ def _forget_known(connection: duckdb.DuckDBPyConnection, table: str) -> None:
                 known.items(), _columns(connection, "told_events").values(), strict=True
             )
         }
-    known["job_key"] = "job_keys.job_key"
+    known["job_key"] = "known.job_key"
     is_row = "known.row_key is not null" if table == "told_events" else "false"
     connection.execute(
         "create or replace temp table retold as "
-        f"select known.rowid as place, fresh.rowid as fresh_place, {is_row} "
+        # only what is known of the batch's own jobs is looked at, and what belongs to no job
+        "with jobs as (select job_no, job_key from job_keys "
+        "where job_key in (select job_key from told_once)), "
+        f"known as (select {table}.rowid as place, {table}.*, jobs.job_key from {table} "
+        f"inner join jobs on {table}.job_no = jobs.job_no "
+        f"union all select rowid, *, null from {table} where job_no is null) "
+        f"select known.place, fresh.rowid as fresh_place, {is_row} "
         "and coalesce(fresh_files.clock_us > known_files.clock_us, false) as is_newer "
-        f"from {table} as known "
-        "left join job_keys on known.job_no = job_keys.job_no "
-        "inner join told_once as fresh on job_keys.job_key is not distinct from fresh.job_key "
+        "from known "
+        "inner join told_once as fresh on known.job_key is not distinct from fresh.job_key "
         f"and {_identity(known)} = fresh.identity "
         "inner join files as known_files on known.file_no = known_files.file_no "
-        "inner join files as fresh_files on fresh.file_no = fresh_files.file_no "
-        # only what is known of the batch's own jobs is looked at
-        "where known.job_no is null or known.job_no in (select job_no from job_keys "
-        "where job_key in (select job_key from told_once))"
+        "inner join files as fresh_files on fresh.file_no = fresh_files.file_no"
     )
     connection.execute(
         f"delete from {table} where rowid in (select place from retold where is_newer)"

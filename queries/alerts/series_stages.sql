@@ -31,3 +31,8 @@ where
     and facts.first_batch_day is not null
     and (stages.phase <> 'shutdown' or facts.outcome <> 'running')
     and stages.us > 0
+    -- said again of the attempts alone, so that no others are looked for among all stages
+    and (
+        facts.ended_day in (select ended.day from touched_days as ended)
+        or facts.first_batch_day in (select started.day from touched_days as started)
+    )

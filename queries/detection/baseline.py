@@ -14,6 +14,7 @@ from queries.detection import method
 from queries.detection.mix import Floats
 
 _WEEKS = method.BASELINE_DAYS // method.WEEK
+_SLOTS = np.arange(method.BASELINE_DAYS) % method.WEEK
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,7 @@ def _between(logs: Floats, values: Floats) -> Floats:
 
 
 def _weekly(weekday: Floats) -> Floats:
-    return np.tile(weekday, (1, _WEEKS))
+    return weekday[:, _SLOTS]
 
 
 def _by_weekday(values: Floats) -> Floats:

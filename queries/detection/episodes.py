@@ -27,6 +27,10 @@ class Ending(StrEnum):
     SILENT = "silent"
 
 
+# Of a series a week of it, and since when it was off before: what a baseline depends on.
+_Known = tuple[int, int, tuple[int, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Episode:
     """A change of the series `row`, days as numbers from the first of the panel.
@@ -72,13 +76,15 @@ class History:
     episodes: tuple[Episode, ...]
     opening: Floats
     suspicion: Floats
-    _seen: dict[tuple[int, int], View] = field(default_factory=dict, repr=False, compare=False)
+    _seen: dict[_Known, View] = field(default_factory=dict, repr=False, compare=False)
 
     def view(self, row: int, day: int) -> View:
         """All days of a series, by the baseline that it had at `day`."""
-        if (row, day) not in self._seen:
-            self._seen[row, day] = self.views([row], day)
-        return self._seen[row, day]
+        over = tuple(each.onset for each in self._over(row, day))
+        known = (row, cusum.week_of(day), over)  # a week shares its baseline
+        if known not in self._seen:
+            self._seen[known] = self.views([row], day)
+        return self._seen[known]
 
     def views(self, rows: list[int], day: int) -> View:
         """The same of several series."""
@@ -89,7 +95,7 @@ class History:
         """The rise of a series that is seen at `day`, whether or not its sums say so."""
         weight = self.panel.weight.copy()
         weight[row] = self._unmasked(row, day)
-        return _traced(replace(self.panel, weight=weight), row, day, 1)
+        return _traced(replace(self.panel, weight=weight), row, day, 1)[0]
 
     def newest(self) -> View:
         """All days of all series, by the baselines of the last day."""
@@ -106,10 +112,15 @@ class History:
 
     def _unmasked(self, row: int, day: int) -> Floats:
         weight: Floats = self.panel.weight[row].copy()
-        for each in self.of_row(row):
-            if each.closed is not None and each.closed < day:
-                weight[_mask(each)] = 0.0
+        for each in self._over(row, day):
+            weight[_mask(each)] = 0.0
         return weight
+
+    def _over(self, row: int, day: int) -> list[Episode]:
+        """The episodes of a series that were over, and known to be, before a day."""
+        return [
+            each for each in self.of_row(row) if each.closed is not None and each.closed < day
+        ]
 
 
 def history(panel: Panel) -> History:
@@ -153,15 +164,15 @@ def _view(panel: Panel, rows: list[int] | slice, day: int, weight: Floats) -> Vi
     return View(learnt, judged)
 
 
-def _traced(panel: Panel, row: int, day: int, sign: int) -> Episode:
-    """Since when, and until when, a series is off that is off at `day`."""
+def _traced(panel: Panel, row: int, day: int, sign: int) -> tuple[Episode, View]:
+    """Since when, and until when, a series is off that is off at `day`; and by which view."""
     seen = _view(panel, [row], day, panel.weight[[row]])
     from_day = max(day - method.TRAIL_DAYS + 1, 0)
     z, precision = seen.between(from_day, day)
     onset = from_day + cusum.onset(sign * z, precision)
     episode = _followed(Episode(row, sign, onset, day), seen, panel.days)
     last = panel.days - 1 if episode.last is None else episode.last
-    return replace(episode, told=float(_told(panel, seen, episode)[last]))
+    return replace(episode, told=float(_told(panel, seen, episode)[last])), seen
 
 
 def _told(panel: Panel, seen: View, episode: Episode) -> Floats:
@@ -200,8 +211,7 @@ def _next(panel: Panel, row: int, judged: _Judged, since: int) -> Episode | None
         return fall
     if found is None:
         return None
-    episode = _traced(panel, row, found, 1)
-    seen = _view(panel, [row], found, panel.weight[[row]])
+    episode, seen = _traced(panel, row, found, 1)
     is_changed = np.nan_to_num(seen.scores.z[0]) > method.CHANGED
     changed = np.cumsum(is_changed[episode.onset :])[found - episode.onset :]
     told = _told(panel, seen, episode)[found:]
@@ -211,7 +221,7 @@ def _next(panel: Panel, row: int, judged: _Judged, since: int) -> Episode | None
     if opened is None or opened == found:
         return replace(episode, opened=opened)
     # what was only suspected may have been a blip before the change that is told of
-    surer = _traced(panel, row, opened, 1)
+    surer, _ = _traced(panel, row, opened, 1)
     return replace(surer if surer.onset > episode.onset else episode, found=found, opened=opened)
 
 
@@ -219,7 +229,7 @@ def _settled_fall(panel: Panel, row: int, sums: Floats, since: int) -> Episode |
     """The first fall from the day `since` on that lasted; those that went away are nothing."""
     found = _first_over(sums, since)
     while found is not None:
-        episode = _traced(panel, row, found, -1)
+        episode, _ = _traced(panel, row, found, -1)
         if episode.closed is None:
             return None
         if episode.ending is Ending.NEW_LEVEL:

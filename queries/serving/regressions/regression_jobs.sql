@@ -34,10 +34,13 @@ spent as (
 
     select
         team,
-        case
-            when outcome = 'preempted' then 'preemption_ratio'
-            else concat('failures_', failure_domain)
-        end as metric,
+        -- of its domain, and of all
+        unnest(
+            case
+                when outcome = 'preempted' then ['preemption_ratio']
+                else [concat('failures_', failure_domain), 'failures']
+            end
+        ) as metric,
         day,
         job_no,
         attempt,
@@ -72,11 +75,8 @@ compared as (
     from fresh_regressions as found
     inner join spent
         on
-            (found.team = spent.team or found.team = 'fleet')
-            and (
-                found.metric = spent.metric
-                or (found.metric = 'failures' and spent.metric like 'failures_%')
-            )
+            found.metric = spent.metric
+            and (found.team = spent.team or found.team = 'fleet')
             and spent.day between found.started_on and found.after_to
     left join regression_classes as classes
         on
