@@ -33,12 +33,17 @@ class Finding:
     is_wrong: bool = True
 
 
+_NOT_WHOLE = Finding(f"the facts are not whole: computing them anew was ended. {_REBUILD}")
+
+
 def check(
     warehouse: Warehouse, settings: Settings, now: datetime, say: Callable[[str], None]
 ) -> Iterator[Finding]:
     """Look for all that may be wrong. `say` is told what is looked at."""
     connection = warehouse.connection
     if not _has_facts(connection):
+        if _count(connection, "from meta where publication > 0"):
+            yield _NOT_WHOLE
         return
     say("seconds of every attempt and day")
     yield from _identity(connection)
@@ -177,6 +182,8 @@ def _current(folder: Path) -> Path | None:
 
 def _stale(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Finding | None:
     [(told, models)] = connection.execute("select settings, facts_models from meta").fetchall()
+    if models is None:
+        return _NOT_WHOLE
     if models != model.facts_fingerprint():
         return Finding(f"the facts were computed by another release. {_REBUILD}")
     if told != as_text(settings):

@@ -40,6 +40,8 @@ def write(warehouse: Warehouse, part: int) -> None:
         connection.execute(
             "insert into job_details select distinct base_job_no, ? from attempt_facts", [name]
         )
+        # a rebuild that was ended may have listed a file of this name
+        connection.execute("delete from detail_files where file = ?", [name])
         connection.execute("insert into detail_files values (?, ?)", [name, rows])
 
 

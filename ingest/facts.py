@@ -51,10 +51,11 @@ def move_on(warehouse: Warehouse, settings: Settings, file_nos: Sequence[int]) -
 def rebuild(warehouse: Warehouse, settings: Settings) -> None:
     """Recompute everything from the events. Gives the same rows as the increments did.
 
-    Facts of jobs whose events were pruned stay, and count in the rollups.
+    Facts of jobs whose events were pruned stay, and count in the rollups. Commits part by part the
+    transaction that it is called in, and leaves the last one open.
     """
     _touch(warehouse.connection, "select job_no from job_keys")
-    _recompute(warehouse, settings, None, days_of="true")
+    _recompute(warehouse, settings, None, days_of="true", may_commit=True)
 
 
 def prepare(warehouse: Warehouse, settings: Settings) -> None:
@@ -96,7 +97,7 @@ def follow(warehouse: Warehouse, settings: Settings) -> None:
         return
     retention.refuse_what_cannot_follow(warehouse.connection, meta[1], as_text(settings))
     if meta[2] != model.facts_fingerprint() and meta != (0, None, None):
-        renew(warehouse, settings)
+        renew(warehouse, settings)  # another release's, or one that did not come to its end
     else:
         _compute_anew(warehouse, settings)
 
@@ -106,6 +107,7 @@ def renew(warehouse: Warehouse, settings: Settings) -> None:
 
     A process that dies on the way leaves what the next `follow` begins again.
     """
+    _begin_anew(warehouse.connection)
     retention.set_facts_aside(warehouse.connection)
     prepare(warehouse, settings)
     _compute_anew(warehouse, settings)
@@ -115,7 +117,7 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
     """Compute the facts of all jobs anew, part by part, into temporary tables that nobody keeps.
 
     Yields which `base_job_no` each part has, as SQL; at last the rollups of all days stand as well,
-    and nothing is yielded. For a transaction that the caller rolls back.
+    and nothing is yielded. Outside of a transaction: what one drops keeps its room until it ends.
     """
     connection = warehouse.connection
     _touch(connection, "select job_no from job_keys")
@@ -138,6 +140,7 @@ def _compute_anew(warehouse: Warehouse, settings: Settings) -> None:
     connection = warehouse.connection
     meta = connection.execute("select publication, settings from meta").fetchone()
     assert meta is not None
+    _begin_anew(connection)
     connection.execute("begin")
     try:
         retention.take_facts_back(connection)
@@ -155,6 +158,11 @@ def _compute_anew(warehouse: Warehouse, settings: Settings) -> None:
     connection.execute("commit")
 
 
+def _begin_anew(connection: duckdb.DuckDBPyConnection) -> None:
+    """Note that the facts are not whole, until they are."""
+    connection.execute("update meta set facts_models = null, published = null")
+
+
 def _fingerprint(told: str | None) -> str | None:
     """Of the failure rules under which everything was judged."""
     rules = json.loads(told).get("failure_rules") if told else None
@@ -166,10 +174,6 @@ def _touch(connection: duckdb.DuckDBPyConnection, select: str) -> None:
     connection.execute(f"insert into touched_jobs {select}")
     links.close(connection)
     retention.spare(connection)
-    # a job that becomes one with another is looked up under that one's number
-    connection.execute(
-        "delete from job_details where base_job_no in (select job_no from touched_jobs)"
-    )
 
 
 def _recompute(
@@ -177,8 +181,14 @@ def _recompute(
     settings: Settings,
     since_file_no: int | None,
     days_of: str = _OF_TOUCHED_JOBS,
+    *,
+    may_commit: bool = False,
 ) -> None:
     connection = warehouse.connection
+    # a job that becomes one with another is looked up under that one's number
+    connection.execute(
+        "delete from job_details where base_job_no in (select job_no from touched_jobs)"
+    )
     extent = _extent(connection)
     _settle(connection, settings, extent)
     connection.execute("create or replace temp table touched_days (day date)")
@@ -194,6 +204,10 @@ def _recompute(
         _keep(connection, part, parts)
         detail.write(warehouse, part)
         model.forget(connection, "staging", "facts", "losses")
+        if may_commit:
+            # the room of what was dropped is free only now: some gigabytes for each part
+            connection.execute("commit")
+            connection.execute("begin")
     _unscope(connection)
     if is_part:
         _note_unpublished(connection)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -357,3 +359,48 @@ def test_a_folder_without_a_warehouse_is_told(
 
         assert (2, True) == (status, "has no warehouse.duckdb" in capsys.readouterr().err)
         assert not (tmp_path / "none").exists()
+
+
+_ENDED = """
+import os, sys
+from ingest import detail, facts, keep, retention
+
+facts._EVENTS_AT_ONCE = 100
+place, times = sys.argv[2], int(sys.argv[3])
+module = {"set_facts_aside": retention, "write": detail, "_roll_up": facts}[place]
+original = getattr(module, place)
+
+def ended(*told):
+    global times
+    result = original(*told)
+    times -= 1
+    if times == 0:
+        os._exit(9)
+    return result
+
+setattr(module, place, ended)
+keep.main(["rebuild", "--warehouse", sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "times"), [("set_facts_aside", 1), ("write", 1), ("write", 2), ("_roll_up", 1)]
+)
+def test_a_rebuild_that_was_ended_is_said_and_begun_again_by_the_next_ingest(
+    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, times: int
+) -> None:
+    more = write_dump(tmp_path / "more.jsonl", later(9, life("late")))
+    shutil.copytree(warehouse, tmp_path / "sound")
+    ingest(tmp_path / "sound", more)
+    ended = subprocess.run(
+        [sys.executable, "-c", _ENDED, warehouse, place, str(times)], capture_output=True
+    )
+    status = warehouse_command("check", warehouse)
+    said = capsys.readouterr().out
+    ingest(warehouse, more)
+
+    assert 9 == ended.returncode
+    assert 1 == status
+    assert "the facts are not whole: computing them anew was ended. Run `ett-war" in said
+    assert {} == differences(tmp_path / "sound", warehouse)
+    assert 0 == warehouse_command("check", warehouse)
