@@ -58,11 +58,14 @@ class Harness:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is disturbed: how its warehouse begins, what is done, and how long that takes alone."""
+    """What is disturbed: how its warehouse begins, what is done, what a user may do after that was
+    ended, and how long it takes alone.
+    """
 
     name: str
     begin: Callable[[Path], object]
     act: Callable[[Path], Action]
+    finish: Callable[[Path], Action]
     seconds: float
     expected: str
 
@@ -160,6 +163,8 @@ def _stories(harness: Harness, *, small: bool) -> Iterator[Story]:
         "rebuild",
         partial(shutil.copytree, pruned),
         lambda place: command("rebuild", place),
+        # whoever begins it need not be who goes on
+        lambda place: eager_ingest(place, late),
     )
     yield _story(harness, "restore", copied, lambda place: command("restore", place, backup))
     told = OLD / "events.jsonl.gz"
@@ -177,13 +182,14 @@ def _story(
     name: str,
     begin: Callable[[Path], object],
     act: Callable[[Path], Action],
+    finish: Callable[[Path], Action] | None = None,
 ) -> Story:
     """The undisturbed run, which every disturbed one must equal."""
     place = harness.folder / f"whole-{name}"
     begin(place)
     ended = _finish(harness, act(place), f"{name} does not work undisturbed")
     _finish(harness, command("check", place), f"{name}, undisturbed, is not sound")
-    return Story(name, begin, act, ended, digest(place, harness.log))
+    return Story(name, begin, act, finish or act, ended, digest(place, harness.log))
 
 
 def _finish(harness: Harness, action: Action, otherwise: str) -> float:
@@ -203,7 +209,7 @@ def _kill(harness: Harness, stories: list[Story], kills: int) -> None:
         before = harness.counts["kills"]
         with _reader(harness, place):
             _kill_one(harness, story, place, min(KILLS_A_ROUND, kills - before))
-            _finish(harness, story.act(place), f"{story.name} cannot be finished")
+            _finish(harness, story.finish(place), f"{story.name} cannot be finished")
         if harness.counts["kills"] > before:
             _must_be_whole(harness, story, place)
         shutil.rmtree(place)
