@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import sign_in
+from app import assets, sign_in
 
 # A deep link would else ask /jobs/_stcore/health first, a 404 in every reader's console.
 _ROOT_SCRIPT: Final = (
@@ -63,6 +63,7 @@ addEventListener("DOMContentLoaded", () => {
 });
 </script>"""
 _HEAD: Final = b"<head>"
+_HEAD_END: Final = b"</head>"
 # What holds for every answer. An address names teams and jobs: no other site is told it.
 _SAFE: Final = {
     "cross-origin-opener-policy": "same-origin",
@@ -71,6 +72,7 @@ _SAFE: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "SAMEORIGIN",
 }
+_PRELOADS: Final = assets.preloads()
 _SCRIPTS: Final = _ROOT_SCRIPT + _HISTORY_SCRIPT + _PRINT_SCRIPT + _ROLES_SCRIPT
 
 
@@ -107,6 +109,7 @@ class Confined:
             if message.get("more_body"):
                 return
             page = body.replace(_HEAD, _HEAD + _SCRIPTS, 1)
+            page = page.replace(_HEAD_END, _PRELOADS + _HEAD_END, 1)
             headers = MutableHeaders(scope=start)
             headers["content-length"] = str(len(page))
             headers["content-security-policy"] = _policy(host)
@@ -135,4 +138,7 @@ def _policy(host: str) -> str:
 
 
 sign_in.readers()  # settings that cannot be read stop the server, not only a page
-app = st.App(Path(__file__).with_name("main.py"), middleware=[Middleware(Confined)])
+app = st.App(
+    Path(__file__).with_name("main.py"),
+    middleware=[Middleware(Confined), Middleware(assets.Remembered)],
+)
