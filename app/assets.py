@@ -62,26 +62,35 @@ class Remembered:
 
 
 def preloads() -> bytes:
-    """Links for the head of the index page: `PIECES`, and what they import."""
+    """Links for the head of the index page: `PIECES`, and what they import.
+
+    The first of them also runs, once Streamlit's own script has: else the first figure waits for it.
+    """
     index = (_STATIC / "index.html").read_text(encoding="utf-8")
     named = dict.fromkeys(name for piece in PIECES for name in _needed(piece))
-    return "".join(
+    links = "".join(
         f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
         for name in named
         if name not in index
-    ).encode()
+    )
+    run = "".join(f'import("./static/js/{path.name}");' for path in _files(PIECES[0]))
+    return f'{links}<script type="module">{run}</script>'.encode()
 
 
 def _needed(piece: str) -> list[str]:
     """The file of a piece, and every file that it imports, and so on."""
     found: list[str] = []
-    waiting = [path.name for path in (_STATIC / "static" / "js").glob(f"{piece}.*.js")]
+    waiting = [path.name for path in _files(piece)]
     while waiting:
         name = waiting.pop(0)
         if name not in found:
             found.append(name)
             waiting.extend(_imports(name))
     return found
+
+
+def _files(piece: str) -> list[Path]:
+    return sorted((_STATIC / "static" / "js").glob(f"{piece}.*.js"))
 
 
 def _imports(name: str) -> Iterator[str]:

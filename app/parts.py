@@ -202,6 +202,8 @@ def chart(
         if chosen is not None and on_pick is not None:
             on_pick(chosen)
 
+    if on_pick or can_pick:
+        figure.layout.clickmode = "event+select"  # as streamlit sets it, which is drawn again
     with st.container(key=f"scrolls {least_width} {stem}") if least_width else nullcontext():
         state = st.plotly_chart(
             figure,

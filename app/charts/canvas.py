@@ -9,11 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import numpy as np
 import plotly.graph_objects as go
+import plotly.io
 
 from app.palette import Palette
 
+# a figure says all that it needs: the default template is longer than most of them
+plotly.io.templates.default = None
 FONT: Final = '"Source Sans", "Source Sans 3", system-ui, sans-serif'
+
+
+class Drawn(go.Figure):  # type: ignore[misc]  # plotly's classes have no types
+    """A figure that is handed to the browser as it was listed, with lists for arrays.
+
+    Streamlit gives plotly each figure twice, and plotly draws it twice unless all of the second is
+    equal to the first; it takes typed arrays, as plotly would write numpy's, never for equal.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is written as JSON; without the copies and searches of plotly's own."""
+        return {"data": _plain(self._data), "layout": _plain(self._layout)}
 
 
 def blank(palette: Palette, height: int, margin: Mapping[str, int] | None = None) -> go.Figure:
@@ -35,10 +51,12 @@ def drawn(
 
     `layout` may hold further axes (`xaxis2`), made by `axis`.
     """
-    return go.Figure(
+    return Drawn(
         data=list(traces),
         layout={
             "height": height,
+            "datarevision": 1,  # lists are compared by this alone: other data is another figure
+            "autotypenumbers": "strict",
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8, **(margin or {})},
             "paper_bgcolor": palette.background,
             "plot_bgcolor": palette.background,
@@ -76,3 +94,15 @@ def axis(palette: Palette, **settings: Any) -> dict[str, Any]:
         "ticks": "",
         **settings,
     }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "M":
+            return np.where(np.isnat(value), None, value.astype(str)).tolist()
+        return value.tolist()
+    return value
