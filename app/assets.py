@@ -64,7 +64,7 @@ class Remembered:
 def preloads() -> bytes:
     """Links for the head of the index page: `PIECES`, and what they import.
 
-    The first of them also runs, once Streamlit's own script has: else the first figure waits for it.
+    The first of them also runs, once Streamlit's own script has: else the first figure waits.
     """
     index = (_STATIC / "index.html").read_text(encoding="utf-8")
     named = dict.fromkeys(name for piece in PIECES for name in _needed(piece))

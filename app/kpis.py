@@ -187,4 +187,5 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
         note=note,
         series=days["left_gpu_seconds"].to_list(),
         bars=True,
+        tell=words.hours,
     )

@@ -259,6 +259,7 @@ def _row(
                     chosen,
                 ),
                 series=series.to_list(),
+                tell=words.compact,
             )
         tiles.kpi(
             measures["checkpoint_save_p50_seconds"],

@@ -48,16 +48,13 @@ addEventListener("beforeprint", () => {
 });
 </script>"""
 # Streamlit's navigation is a list whose items are not its children, which screen readers stumble
-# over; and a sparkline would read out every point of its line beside the number that matters.
+# over.
 _ROLES_SCRIPT: Final = b"""<script>
 addEventListener("DOMContentLoaded", () => {
   const nav = '[data-testid="stSidebarNavItems"]';
   const mend = () => {
     for (const each of document.querySelectorAll(`${nav}:not([role]), ${nav} li:not([role])`))
       each.setAttribute("role", "none");
-    const sparklines = '[data-testid="stMetricChart"]:not([aria-hidden])';
-    for (const each of document.querySelectorAll(sparklines))
-      each.setAttribute("aria-hidden", "true");
   };
   new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
 });

@@ -10,7 +10,9 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from app import words
+from app import parts, words
+from app.palette import Palette
+from app.sparkline import sparkline
 
 TOO_FEW: Final = 5  # attempts: below, a number is grey and not compared
 
@@ -27,8 +29,12 @@ def kpi(
     series: Sequence[float | None],
     label: str | None = None,
     bars: bool = False,
+    tell: Callable[[float], str] | None = None,
 ) -> None:
-    """One number with its three neighbours (target in the note, previous period, how many)."""
+    """One number with its three neighbours (target in the note, previous period, how many).
+
+    `tell`: a value of `series` in words, where that is not `show`.
+    """
     enough = rests_on is None or rests_on >= TOO_FEW
     delta: str | None = None
     verdict: str | None = None
@@ -44,9 +50,10 @@ def kpi(
             delta_color=_delta_color(verdict, measure.better),
             delta_arrow="off" if verdict == "same" else "auto",
             help=f"{measure.meaning} {measure.formula}.",
-            chart_data=[float("nan") if each is None else each for each in series] or None,
-            chart_type="bar" if bars else "area",
         )
+        if series:
+            colour = _colour(verdict, parts.colours())
+            st.html(sparkline(series, colour, tell or show, bars=bars))
         st.caption(note if enough else f"n = {rests_on}, too few to compare")
 
 
@@ -84,6 +91,10 @@ def _verdict(delta: str, difference: float, better: str) -> str:
     if better == "neither":
         return "than before"
     return "better" if (difference > 0) == (better == "up") else "worse"
+
+
+def _colour(verdict: str | None, palette: Palette) -> str:
+    return {"better": palette.good, "worse": palette.bad}.get(verdict or "", palette.comparison)
 
 
 def _delta_color(verdict: str | None, better: str) -> Literal["normal", "inverse", "off"]:

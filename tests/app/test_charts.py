@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime, timedelta
 
 import numpy as np
 import plotly.graph_objects as go
+import plotly.io
 import polars as pl
 import pytest
 
@@ -45,6 +47,16 @@ def test_the_target_is_a_labelled_dashed_line() -> None:
 
     assert ["dash"] == [shape.line.dash for shape in figure.layout.shapes]
     assert ["target 90 %"] == [note.text for note in figure.layout.annotations]
+
+
+def test_a_figure_is_written_with_lists_so_that_plotly_draws_it_once() -> None:
+    written = json.loads(plotly.io.to_json(drawn(days(0.95, None)), validate=False))
+    (line,) = [each for each in written["data"] if each.get("name") == "ETT"]
+
+    assert ["2026-03-01", "2026-03-02"] == line["x"]
+    assert [0.95, None] == line["y"]
+    assert "template" not in written["layout"]
+    assert 1 == written["layout"]["datarevision"]
 
 
 def test_what_is_below_the_target_is_filled_up_to_the_crossing() -> None:
