@@ -103,6 +103,6 @@ def _plain(value: Any) -> Any:
         return [_plain(inner) for inner in value]
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "M":
-            return np.where(np.isnat(value), None, value.astype(str)).tolist()
+            return [None if np.isnat(each) else str(each) for each in value]
         return value.tolist()
     return value
