@@ -19,6 +19,9 @@ from app.palette import AREA_PATTERN, Palette, translucent
 SHORTEST, LONGEST = 60.0, 4 * 3600.0  # the axis of intervals, wider where a mark needs it
 BAND: Final = 0.25
 ROW: Final = 28
+# an interval within this factor of the best has its text above the bottom of the curve, so high
+# that the curve leaves room for it on a screen of 420 pixels
+_NEAR, _CLEAR = 2.2, 1.35
 _TICKS: Final = (10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
@@ -299,20 +302,33 @@ def _marks(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
     if saving.measured is not None:
         measured = f"measured {words.duration(saving.measured)}"
         marks.append(_above(saving.measured, measured, 6, palette.muted))
-    chosen = saving.interval
-    marks.append(
-        {
-            "x": np.log10(chosen),
-            "y": saving.wasted(chosen),
-            "text": f"<b>{words.duration(chosen)}: {words.ratio(saving.wasted(chosen), 2)}</b>",
-            "xanchor": "right" if chosen > 1200 else "left",
-            "xshift": -12 if chosen > 1200 else 12,
-            "yshift": 10,
-            "showarrow": False,
-            "font": {"size": 13, "color": palette.text},
+    return [*marks, {**_chosen(saving), "font": {"size": 13, "color": palette.text}}]
+
+
+def _chosen(saving: Saving) -> dict[str, Any]:
+    """What the chosen interval loses, inside of the curve: above its flat bottom, else beside it."""
+    chosen, best = saving.interval, saving.best
+    lost = saving.wasted(chosen)
+    placed: dict[str, Any]
+    if best / _NEAR < chosen < best * _NEAR:
+        placed = {
+            "x": np.log10(best),
+            "y": max(_CLEAR * saving.wasted(best), lost),
+            "yanchor": "bottom",
+            "yshift": 8,
+            "xanchor": "center",
         }
-    )
-    return marks
+    else:
+        is_long = chosen > best
+        placed = {
+            "x": np.log10(chosen),
+            "y": lost,
+            "yshift": 10,
+            "xanchor": "right" if is_long else "left",
+            "xshift": -12 if is_long else 12,
+        }
+    text = f"<b>{words.duration(chosen)}: {words.ratio(lost, 2)}</b>"
+    return {**placed, "text": text, "showarrow": False}
 
 
 def _above(at: float, text: str, pixels: int, colour: str) -> dict[str, Any]:

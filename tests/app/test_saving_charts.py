@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from app import words
 from app.charts.saving import Saving, agreement, costs_by_day, explorer, interval_bar
 from app.palette import DARK, LIGHT
 
@@ -124,3 +125,20 @@ def test_the_small_picture_has_a_dot_right_of_its_tick_where_saves_are_too_rare(
 
 def place(picture: str, before: str) -> float:
     return float(picture.rpartition(before)[2].partition('"')[0])
+
+
+@pytest.mark.parametrize(
+    ("interval", "anchor"), [(930, "center"), (600, "center"), (60, "left"), (7200, "right")]
+)
+def test_what_the_chosen_interval_loses_stands_inside_of_the_curve(
+    interval: float, anchor: str
+) -> None:
+    saving = Saving(15, 3, interval, None)  # best: 15 min 30 s
+    (note,) = [
+        each
+        for each in explorer(saving, LIGHT, 420).layout.annotations
+        if each.text.startswith(f"<b>{words.duration(interval)}: ")
+    ]
+
+    assert anchor == note.xanchor
+    assert note.y > 1.3 * saving.wasted(saving.best)
