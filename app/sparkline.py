@@ -66,7 +66,8 @@ def _svg(series: Sequence[float | None], colour: str, *, bars: bool) -> str:
 
 
 def _line(points: Sequence[_Point], colour: str) -> str:
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    # a line of one point is a dot, where it has a length of nought
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (*points, points[-1]))
     first, last = points[0][0], points[-1][0]
     return (
         f"<polygon points='{first:.1f},{_BOTTOM} {path} {last:.1f},{_BOTTOM}' "

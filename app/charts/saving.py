@@ -306,7 +306,7 @@ def _marks(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
 
 
 def _chosen(saving: Saving) -> dict[str, Any]:
-    """What the chosen interval loses, inside of the curve: above its flat bottom, else beside it."""
+    """What the chosen interval loses, inside of the curve: above its flat bottom or beside it."""
     chosen, best = saving.interval, saving.best
     lost = saving.wasted(chosen)
     placed: dict[str, Any]
@@ -359,7 +359,7 @@ def _names(
             "text": "discarded by interruptions",
             "xanchor": "left",
             "xshift": 4,
-            "yshift": 18,
+            "yshift": 40,
             "font": {"size": 12, "color": palette.text},
         },
         {
@@ -367,7 +367,7 @@ def _names(
             "y": blocked[-1],
             "text": "blocked by saves",
             "xanchor": "right",
-            "yshift": 18,
+            "yshift": 40,
             "font": {"size": 12, "color": palette.muted},
         },
     ]

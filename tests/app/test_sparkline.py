@@ -24,15 +24,19 @@ def heights(picture: str) -> list[float]:
 
 
 def test_the_lowest_day_is_at_the_bottom_and_the_highest_at_the_top() -> None:
-    assert [49.0, 3.0, 26.0] == heights(drawn(0.5, 1.0, 0.75))
+    assert [49.0, 3.0, 26.0, 26.0] == heights(drawn(0.5, 1.0, 0.75))
 
 
 def test_a_day_without_a_number_is_a_gap() -> None:
     assert 2 == drawn(0.5, 0.75, None, 1.0, 0.75).count("<polyline")
 
 
+def test_a_day_alone_is_a_dot() -> None:
+    assert "<polyline points='100.0,26.0 100.0,26.0'" in drawn(None, 0.5, None)
+
+
 def test_a_series_that_does_not_move_is_level() -> None:
-    assert [26.0, 26.0] == heights(drawn(0.5, 0.5))
+    assert [26.0, 26.0, 26.0] == heights(drawn(0.5, 0.5))
 
 
 def test_bars_stand_on_nought_and_hang_from_it() -> None:
