@@ -62,13 +62,13 @@ def pin() -> Path:
 def frame(sql: str, *parameters: object) -> pl.DataFrame:
     """Run one select on the published warehouse. Raises ViewFailed."""
     try:
-        return _frame(*_identity(_reading()), sql, parameters)
+        return _cached(_identity(_reading()), sql, parameters)
     except FileNotFoundError:  # pruned between CURRENT and here: the publish after it is whole
         pass
     except duckdb.Error as error:
         raise ViewFailed(_view(sql), _first_line(error)) from error
     try:
-        return _frame(*_identity(pin()), sql, parameters)
+        return _cached(_identity(pin()), sql, parameters)
     except (NothingPublished, FileNotFoundError, duckdb.Error) as error:
         raise ViewFailed(_view(sql), _first_line(error)) from error
 
@@ -141,11 +141,18 @@ def _identity(path: Path) -> tuple[str, int]:
     return str(path), path.stat().st_mtime_ns
 
 
+def _cached(read: tuple[str, int], sql: str, parameters: tuple[object, ...]) -> pl.DataFrame:
+    # in one piece: streamlit takes longer over each argument than over all of them as a text
+    return _frame(repr((read, sql, parameters)), read, sql, parameters)
+
+
 @st.cache_data(show_spinner=False, max_entries=512)
-def _frame(path: str, modified: int, sql: str, parameters: tuple[object, ...]) -> pl.DataFrame:
-    with _connection(path, modified).cursor() as cursor:
-        warehouse.refuse_all_but_selects(cursor, sql)
-        found: pl.DataFrame = cursor.sql(sql, params=list(parameters)).pl()
+def _frame(
+    key: str, _read: tuple[str, int], _sql: str, _parameters: tuple[object, ...]
+) -> pl.DataFrame:
+    with _connection(*_read).cursor() as cursor:
+        warehouse.refuse_all_but_selects(cursor, _sql)
+        found: pl.DataFrame = cursor.sql(_sql, params=list(_parameters)).pl()
         return found
 
 
