@@ -24,10 +24,22 @@ LONGEST_MESSAGE = 65_536
 
 EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
 LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
-_DECODER = json.JSONDecoder()
+
+
+def _int(digits: str) -> int | float:
+    """Python refuses to make a number of some thousands of digits: it is one past all bounds, so
+    that only what is read of it is refused, and not the whole line.
+    """
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
+PATIENT = json.JSONDecoder(parse_int=_int)
 
 # What it decodes is what `json` makes of it; it refuses NaN, infinite numbers and halves of
-# characters, which `json` takes: what it refuses is to be asked of `json` again.
+# characters, which `json` takes: what it refuses is to be asked of PATIENT again.
 FAST = msgspec.json.Decoder()
 
 Fields = dict[str, Any]
@@ -55,7 +67,7 @@ def _odd_objects(number: int, line: bytes, opening: re.Pattern[str]) -> Iterator
         yield Rejected(number, Reason.NOT_UTF8, f"byte {error.start} is no UTF-8", shown)
         return
     try:
-        whole = json.loads(text)
+        whole = PATIENT.decode(text)
     except (ValueError, RecursionError):
         yield from _pieces(number, text, opening)
         return
@@ -69,7 +81,7 @@ def _pieces(number: int, text: str, opening: re.Pattern[str]) -> Iterator[Fields
         if found.start() < begun:
             continue  # inside an object that was read
         try:
-            fields, begun = _DECODER.raw_decode(text, found.start())
+            fields, begun = PATIENT.raw_decode(text, found.start())
         except (ValueError, RecursionError) as why:
             yield Rejected(number, Reason.NOT_JSON, str(why)[:200], text[found.start() :])
         else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ingest.collectors.base import Block, Collector, Dump, Reading
 from ingest.collectors.slurm_events import events
 from ingest.collectors.slurm_json_jobs import Job, Jobs
-from ingest.collectors.slurm_json_rows import oom_step_of, row_of
+from ingest.collectors.slurm_json_rows import absurd, oom_step_of, row_of
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
 
@@ -58,6 +58,7 @@ def _events(job: Job, reading: Reading) -> Iterator[Event | Rejected]:
         yield told
     else:
         yield from told
+        yield from absurd(job)
 
 
 SLURM_JSON = Collector(

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from ingest.collectors.base import Block
-from ingest.collectors.json_values import Fields
+from ingest.collectors.json_values import PATIENT, Fields
 from ingest.events import Reason, Rejected
 
 _CHUNK = 1024 * 1024  # characters
@@ -24,7 +24,6 @@ _LIST = re.compile(r'"jobs"\s*:\s*\[')
 _LONGEST_OPENING = 256
 _BETWEEN = re.compile(r"[\s,]*")
 _FIRST_KEY = re.compile(r'\{\s*("[^"\\\n]{1,64}")')
-_DECODER = json.JSONDecoder()
 
 
 class _Step(TypedDict, total=False):
@@ -131,7 +130,7 @@ class Jobs:
     def _decoded(self) -> Job | Rejected:
         while True:
             try:
-                value, end = self._indented() or _DECODER.raw_decode(self._text, self._at)
+                value, end = self._indented() or PATIENT.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 # lines are never cut, so what is good up to the window's end may go on behind it
                 may_go_on = error.pos == len(self._text) < self._at + _LONGEST_JOB

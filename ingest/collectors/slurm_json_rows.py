@@ -7,13 +7,13 @@ whether they are set). What has another type than it should is as if it were not
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import msgspec
 
-from ingest.collectors.json_values import FAST, MOST_GPUS, Fields, part, text, whole
+from ingest.collectors.json_values import FAST, MOST_GPUS, PATIENT, Fields, part, text, whole
 from ingest.collectors.slurm_json_jobs import Job
 from ingest.collectors.slurm_rows import Row
 from ingest.collectors.slurm_states import known_state
@@ -21,7 +21,9 @@ from ingest.events import Reason, Rejected
 
 _LONGEST_SECONDS = 10**9
 _LARGEST_CODE = 2**31
+_LARGEST_NUMBER = 2**64  # its highest ones mean `infinite` and `not set`
 _LONGEST_CLUSTER = 128
+_COUNTS = ("allocation_nodes", "restart_cnt", "array", "het")
 # where a state has several parts, sacct's table shows the first of these; else the base state
 _SHOWN_FIRST = (
     "COMPLETING", "STAGE_OUT", "CONFIGURING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
@@ -68,6 +70,34 @@ def oom_step_of(row: Row, job: Job) -> str | None:
             name = _cell(part(step, "step").get("id"))
             return name if "." in name else f"{row.cells['JobID']}.{name}"
     return None
+
+
+def absurd(job: Job) -> Iterator[Rejected]:
+    """Numbers of a job that was read which cannot be meant: it is told as if they were not there,
+    and that they were is told too.
+    """
+    fields, time, tres = job.fields, part(job.fields, "time"), part(job.fields, "tres")
+    for name, told in (
+        ("exit_code", fields.get("exit_code")),
+        ("derived_exit_code", fields.get("derived_exit_code")),
+        ("tres.allocated", tres.get("allocated")),
+        ("tres.requested", tres.get("requested")),
+        ("time.elapsed", time.get("elapsed")),
+        ("time.suspended", time.get("suspended")),
+        *((name, fields.get(name)) for name in _COUNTS),
+    ):
+        if told is not None and _once(_absurd_in, told):
+            detail = f"{name} of job {_id(fields['job_id'])} holds a number that cannot be"
+            yield Rejected(job.line_number, Reason.BAD_VALUE, detail, job.line)
+
+
+def _absurd_in(told: object) -> str:
+    """`yes` where some number in it is larger than any that is meant."""
+    if isinstance(told, int | float):
+        return "" if math.isfinite(told) and abs(told) <= _LARGEST_NUMBER else "yes"
+    if isinstance(told, dict):
+        told = [value for value in told.values() if value is not None]
+    return next(filter(None, map(_absurd_in, told)), "") if isinstance(told, list) else ""
 
 
 def _who(fields: Fields) -> dict[str, str]:
@@ -154,7 +184,7 @@ def _patiently(written: bytes) -> object:
     except (ValueError, RecursionError):
         pass
     try:
-        return json.loads(written)
+        return PATIENT.decode(written.decode(errors="replace"))
     except (ValueError, RecursionError):
         return None
 

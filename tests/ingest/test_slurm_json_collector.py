@@ -314,7 +314,7 @@ def test_a_list_without_jobs_is_fine() -> None:
         ('{"job_id": 2, "name": "torn', Reason.NOT_JSON, "Invalid control character at"),
         ("Traceback (most recent call last):", Reason.NOT_JSON, "Expecting value"),
         ("17", Reason.BAD_VALUE, "a job that is no object"),
-        ('{"job_id": 1' + "0" * 5_000 + "}", Reason.NOT_JSON, "Exceeds the limit"),
+        ('{"job_id": 1' + "0" * 5_000 + "}", Reason.BAD_VALUE, "job_id is inf"),
         ('{"a":' * 2_000, Reason.NOT_JSON, "maximum recursion depth exceeded"),
     ],
 )
@@ -413,6 +413,39 @@ def test_a_number_past_all_bounds_within_an_exit_code_breaks_nothing() -> None:
     lines = told.replace("9.25", "1e999").encode().split(b"\n")
 
     assert loadable(read_whatever(SLURM_JSON, lines)) > 0
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "-" + "9" * 5_000, "9" * 40, "1e999", "Infinity"])
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("exit_code", {"status": "ERROR", "return_code": 9.25}),
+        ("derived_exit_code", {"status": ["ERROR"], "return_code": {"set": True, "number": 9.25}}),
+        ("restart_cnt", 9.25),
+        ("allocation_nodes", 9.25),
+    ],
+)
+def test_a_number_past_all_bounds_is_set_aside_and_its_job_told(
+    field: str, value: object, indent: int | None, number: str
+) -> None:
+    jobs = [old(**{field: value}), old(job_id=13)]
+    text = json.dumps({"meta": META, "jobs": jobs}, indent=indent).replace("9.25", number)
+    told = list(SLURM_JSON.read(dump_of(text.encode().split(b"\n")), READING))
+
+    (rejected,) = (item for item in told if isinstance(item, Rejected))
+    assert Reason.BAD_VALUE == rejected.reason
+    assert f"{field} of job 12 holds a number that cannot be" == rejected.detail
+    assert {None: 1, 1: 11}[indent] == rejected.line_number
+    ends = [item for item in told if not isinstance(item, Rejected) and "outcome" in item]
+    assert ["fleet:12", "fleet:13"] == [end["job_id"] for end in ends]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_number_past_all_bounds_where_nobody_looks_harms_no_job(indent: int | None) -> None:
+    text = json.dumps({"meta": META, "jobs": [old(priority=9.25)]}, indent=indent)
+
+    assert read(text) == read(text.replace("9.25", "9" * 5_000))
 
 
 def test_odd_values_in_every_field_break_nothing() -> None:
