@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from typing import cast
 
 import duckdb
 import polars as pl
@@ -141,8 +141,8 @@ def _parse(
     read_many = collector.read_many if size >= _FEWEST_BYTES else None
     told = (read_many or collector.read)(dump, reading)
     named = identity.identified(reading.identity, dump.name, dump.path, told)
-    waiting = _Waiting(target, reading)
-    for item in _believed(named, moment):
+    waiting = _Waiting(target, reading, moment)
+    for item in named:
         waiting.take(item)
     waiting.flush()
     rejects.add_breaks(target.connection, target.file_no, broken)
@@ -174,16 +174,14 @@ def _short_blocks(
         yield first, block
 
 
-def _believed(items: Iterable[Item], moment: Moment) -> Iterator[Item]:
-    for item in items:
-        if isinstance(item, pl.DataFrame):
-            yield from _believed_rows(item, moment)
-        elif isinstance(item, Rejected):
-            yield item
-        elif reason := _disbelief(item, moment):
-            yield _set_aside(item, reason)
-        else:
-            yield item
+def _all_believed(events: Sequence[Event], moment: Moment) -> bool:
+    """Whether no event need be asked for its own times: asking each costs more than most do."""
+    begun = [event["at_us"] for event in events]
+    ended = [event["end_us"] for event in events if "end_us" in event]
+    latest = max(max(begun, default=0), max(ended, default=0))
+    return (
+        latest <= moment.latest_us and min(begun, default=fields.EARLIEST_US) >= fields.EARLIEST_US
+    )
 
 
 def _disbelief(event: Event, moment: Moment) -> Reason | None:
@@ -193,15 +191,14 @@ def _disbelief(event: Event, moment: Moment) -> Reason | None:
     return Reason.BAD_TIMESTAMP if oldest < fields.EARLIEST_US else None
 
 
-def _believed_rows(frame: pl.DataFrame, moment: Moment) -> Iterator[Item]:
+def _believed_rows(frame: pl.DataFrame, moment: Moment) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The events of a frame that can be believed, and the others."""
     times = [pl.col(name) for name in _PLAIN_TIMES if name in frame.columns]
     is_believed = (pl.max_horizontal(times) <= moment.latest_us) & (
         pl.col("at_us") >= fields.EARLIEST_US
     )
     good = frame.filter(is_believed)
-    yield good
-    if good.height < frame.height:
-        yield from _believed(events_of(frame.filter(~is_believed)), moment)
+    return good, frame.clear() if good.height == frame.height else frame.filter(~is_believed)
 
 
 def _set_aside(event: Event, reason: Reason) -> Rejected:
@@ -237,6 +234,7 @@ class _Waiting:
 
     target: Target
     reading: Reading
+    moment: Moment
     _events: list[Event] = field(default_factory=list)
     _rejected: list[Rejected] = field(default_factory=list)
     _frames: dict[tuple[str, ...], list[pl.DataFrame]] = field(default_factory=dict)
@@ -245,8 +243,10 @@ class _Waiting:
 
     def take(self, item: Item) -> None:
         if isinstance(item, pl.DataFrame):
-            self._frames.setdefault(tuple(item.columns), []).append(item)
-            self._rows += item.height
+            good, others = _believed_rows(item, self.moment)
+            self._frames.setdefault(tuple(good.columns), []).append(good)
+            self._rows += good.height
+            self._events += events_of(others)
         elif isinstance(item, Rejected):
             self._rejected.append(_cut(item))
         else:
@@ -255,8 +255,9 @@ class _Waiting:
             self.flush()
 
     def flush(self) -> None:
+        events = self._believed_events()
         rejects.add(self.target.connection, self.target.file_no, self._rejected)
-        for frame in (_frame(self._events), *map(pl.concat, self._frames.values())):
+        for frame in (_frame(events), *map(pl.concat, self._frames.values())):
             _append(self.target, frame, self.reading)
             self._uncommitted += frame.height
         if self._uncommitted >= _ROWS_A_TRANSACTION:
@@ -268,11 +269,34 @@ class _Waiting:
         self._frames.clear()
         self._rows = 0
 
+    def _believed_events(self) -> list[Event]:
+        """What waits and can be believed; the rest waits with what is set aside."""
+        if _all_believed(self._events, self.moment):
+            return self._events
+        believed = []
+        for event in self._events:
+            if reason := _disbelief(event, self.moment):
+                self._rejected.append(_cut(_set_aside(event, reason)))
+            else:
+                believed.append(event)
+        return believed
 
-def _frame(events: list[Event]) -> pl.DataFrame:
-    names = dict.fromkeys(chain.from_iterable(events))
+
+def _frame(events: Sequence[Event]) -> pl.DataFrame:
+    """Events as rows. Those with the same fields become columns together, so that nobody is asked
+    for what it does not say.
+    """
+    alike: dict[tuple[str, ...], list[Event]] = {}
+    for event in events:
+        alike.setdefault(tuple(event), []).append(event)
+    frames = [_frame_of(names, some) for names, some in alike.items()]
+    return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
+
+
+def _frame_of(names: Sequence[str], events: Sequence[Event]) -> pl.DataFrame:
+    rows = cast(Sequence[Mapping[str, object]], events)
     return pl.DataFrame(
-        {name: [event.get(name) for event in events] for name in names},
+        {name: [row[name] for row in rows] for name in names},
         schema={name: COLUMNS[name] for name in names},
     )
 

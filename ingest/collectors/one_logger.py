@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.collectors.base import Collector, Dump, Reading
-from ingest.collectors.one_logger_events import events
-from ingest.collectors.one_logger_processes import Processes
+from ingest.collectors.one_logger_blocks import read_many
+from ingest.collectors.one_logger_log import Log
 from ingest.collectors.one_logger_records import records_in
-from ingest.collectors.one_logger_usual import usual_record
-from ingest.errors import UnreadableDump
+from ingest.collectors.one_logger_usual import usual
 from ingest.events import Event, Rejected, Says
 
 
@@ -25,23 +24,10 @@ def recognises(_name: str, head: bytes) -> bool:
 
 def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """Events in file order. Raises UnreadableDump if no line is a record."""
-    processes = Processes()
-    is_log = False
+    log = Log(dump.name)
     for number, line in dump.lines():
-        if (usual := usual_record(number, line)) is not None:
-            is_log = True
-            yield from events(usual, processes)
-            continue
-        for record in records_in(number, line):
-            if isinstance(record, Rejected):
-                yield record
-            else:
-                is_log = True
-                yield from events(record, processes)
-    if not is_log:
-        raise UnreadableDump(
-            f"{dump.name} holds no record of nv-one-logger. Is it what its FileExporter wrote?"
-        )
+        yield from log.take(number, line, usual(line))
+    log.finish()
 
 
 ONE_LOGGER = Collector(
@@ -49,4 +35,5 @@ ONE_LOGGER = Collector(
     says=Says(training=True, saves=True, resumes=True),
     recognises=recognises,
     read=read,
+    read_many=read_many,
 )

@@ -7,7 +7,8 @@ application that closes says that it ended, and only sometimes how.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ingest.collectors.json_values import LONGEST_ID, LONGEST_MESSAGE, MOST_GPUS, text, whole
 from ingest.collectors.one_logger_processes import Process, Processes, Span
@@ -94,9 +95,7 @@ def _word(record: Record, process: Process, processes: Processes) -> Iterator[Ev
             process.cadence = whole(said.get("log_every_n_train_iterations")) or 0
             yield _job(record, process)
         case "training_metrics_update" if iteration is not None:
-            process.error = None
-            process.done = iteration + 1  # iterations count from 0
-            yield _progress(record, process.done)
+            yield _progress(record, process.go_on(iteration))
         case "validation_metrics_update" if iteration is not None:
             process.done = max(process.done, iteration + 1)
         case "save_checkpoint_success":
@@ -124,9 +123,9 @@ def _job(record: Record, process: Process) -> Event:
             case "gpus" if (gpus := _count(value)) is not None and gpus <= MOST_GPUS:
                 job["gpus"] = gpus
             case known if known in _SCHEDULER_JOBS and _count(value):
-                process.of_run["scheduler_job"] = value
+                process.of_run = {**process.of_run, "scheduler_job": value}
             case "slurm_restart_count" if (restart := _count(value)) is not None:
-                process.of_run["run_restart"] = restart
+                process.of_run = {**process.of_run, "run_restart": restart}
             case _:
                 attrs[name] = value
     if attrs:
@@ -148,10 +147,16 @@ def _count(digits: str) -> int | None:
 
 def _progress(record: Record, step: int) -> Event:
     progress: Event = {"at_us": record.at_us, "event": EventKind.PROGRESS, "step": step}
-    samples = whole(record.said.get("num_train_samples"))
+    samples = samples_of(record.said)
     if samples is not None:
-        progress["samples"] = (whole(record.said.get("train_samples_start")) or 0) + samples
+        progress["samples"] = samples
     return progress
+
+
+def samples_of(said: Mapping[str, Any]) -> int | None:
+    """The samples that were trained on so far, as a word on progress tells them."""
+    samples = whole(said.get("num_train_samples"))
+    return None if samples is None else (whole(said.get("train_samples_start")) or 0) + samples
 
 
 def _start(record: Record, process: Process, processes: Processes) -> Iterator[Event]:

@@ -52,6 +52,12 @@ class Process:
     target: int | None = None
     cadence: int = 0
 
+    def go_on(self, iteration: int) -> int:
+        """It is through an iteration, which counts from 0: how many that are."""
+        self.error = None
+        self.done = iteration + 1
+        return self.done
+
 
 @dataclass(slots=True)
 class Processes:
@@ -74,6 +80,14 @@ class Processes:
         if process is not None:
             process.last_count = record.count
         return process
+
+    def only(self, span_id: str, pid: int) -> Process | None:
+        """As `of`, where there is no doubt and it has said whose it is; changes nothing."""
+        process = self._by_span.get(span_id)
+        if process is None:
+            alike = self._by_pid.get(pid, ())
+            process = alike[0] if len(alike) == 1 else None
+        return process if process is not None and process.of_run else None
 
     def begin(self, record: Record) -> None:
         """An application span starts: a process that has not yet said whose it is."""

@@ -25,9 +25,21 @@ from ingest.events import Reason, Rejected
 MILLISECOND_US = 1_000
 _OPENING = re.compile(r'\{\s*"type"\s*:\s*"')
 # spans of every single iteration, of which no phase is made
-FINE_SPANS = re.compile(
-    rb'"name"\s*:\s*"(?:training_single_iteration|validation_single_iteration|'
-    rb"(?i:testing_single_iteration)|model_forward|zero_grad|model_backward|optimizer_update)\""
+FINE_SPANS = frozenset(
+    [
+        "training_single_iteration",
+        "validation_single_iteration",
+        "testing_single_iteration",
+        "TESTING_SINGLE_ITERATION",
+        "model_forward",
+        "zero_grad",
+        "model_backward",
+        "optimizer_update",
+    ]
+)
+_FINE = re.compile(
+    rb'\{\s*"type"\s*:\s*"(?:start|stop|complete)"\s*,\s*"id"\s*:\s*"[^"\\]*"\s*,'
+    rb'\s*"name"\s*:\s*"(?:%s)"' % "|".join(sorted(FINE_SPANS)).encode()
 )
 
 
@@ -69,7 +81,7 @@ class Record(msgspec.Struct, frozen=True):
 def records_in(number: int, line: bytes) -> Iterator[Record | Rejected]:
     """The records of one line; a line of another kind has none."""
     marks = line.count(b'"type"')
-    if not marks or (marks == 1 and FINE_SPANS.search(line)):
+    if not marks or (marks == 1 and _FINE.search(line)):
         return
     for fields in objects_in(number, line, _OPENING):
         if isinstance(fields, Rejected):
@@ -78,7 +90,7 @@ def records_in(number: int, line: bytes) -> Iterator[Record | Rejected]:
             record = _record(number, line, fields)
             if isinstance(record, tuple):
                 yield Rejected(number, *record, line.decode(errors="replace"))
-            else:
+            elif record.name not in FINE_SPANS or record.kind in (Kind.EVENT, Kind.ERROR):
                 yield record
 
 

@@ -16,7 +16,7 @@ from ingest.collectors.json_values import (
     MOST_WHOLE,
     instant_us,
 )
-from ingest.collectors.one_logger_records import FINE_SPANS, MILLISECOND_US, Kind, Record
+from ingest.collectors.one_logger_records import MILLISECOND_US, Kind, Record
 
 _Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST_WHOLE)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_ID)]
@@ -33,7 +33,7 @@ class _Mark(msgspec.Struct):
     attributes: _Stamp
 
 
-class _Word(msgspec.Struct):
+class _Said(msgspec.Struct):
     name: _Text
     attributes: dict[str, Any]
 
@@ -57,7 +57,9 @@ class _Stop(_Record, tag="stop"):
     attributes: dict[str, Any] = {}
 
 
-class _Complete(_Record, tag="complete"):
+class Complete(_Record, tag="complete"):
+    """A span, told at its end."""
+
     id: _Text
     name: _Text
     start_event: _Mark
@@ -65,37 +67,42 @@ class _Complete(_Record, tag="complete"):
     attributes: dict[str, Any] = {}
 
 
-class _Event(_Record, tag="event"):
+class Word(_Record, tag="event"):
+    """An event inside a span."""
+
     span_id: _Text
-    event: _Word
+    event: _Said
 
 
-_DECODER = msgspec.json.Decoder(_Start | _Stop | _Complete | _Event)
+Usual = _Start | _Stop | Complete | Word
+
+_DECODER = msgspec.json.Decoder(Usual)
 
 
-def usual_record(number: int, line: bytes) -> Record | None:
-    """The record that a line is; None: it is none, or an unusual one."""
-    if FINE_SPANS.search(line):
-        return None
+def usual(line: bytes) -> Usual | None:
+    """What is on a line that looks as usual. None: look closer."""
     try:
-        told = _DECODER.decode(line)
+        told: Usual = _DECODER.decode(line)
     except (ValueError, RecursionError):
         return None
+    return told
+
+
+def usual_record(number: int, line: bytes, told: Usual) -> Record | None:
+    """The record that a line is; None: it is none, or an unusual one."""
     pid, count = told.pid, told.count
-    kind = type(told)
-    if kind is _Event:
-        word = told.event
-        at_us = instant_us(word.attributes.get("timestamp_msec"), MILLISECOND_US)
+    if isinstance(told, Word):
+        name, said = told.event.name, told.event.attributes
+        at_us = instant_us(said.get("timestamp_msec"), MILLISECOND_US)
         if at_us is None:
             return None
-        name, said = word.name, word.attributes
         return Record(number, line, Kind.EVENT, told.span_id, name, at_us, None, said, pid, count)
     span, name, said = told.id, told.name, told.attributes
-    if kind is _Stop:
+    if isinstance(told, _Stop):
         at_us = told.stop_event.attributes.timestamp_msec * MILLISECOND_US
         return Record(number, line, Kind.STOP, span, name, at_us, None, said, pid, count)
     at_us = told.start_event.attributes.timestamp_msec * MILLISECOND_US
-    if kind is _Start:
+    if isinstance(told, _Start):
         return Record(number, line, Kind.START, span, name, at_us, None, said, pid, count)
     until_us = told.stop_event.attributes.timestamp_msec * MILLISECOND_US
     return Record(number, line, Kind.COMPLETE, span, name, at_us, until_us, said, pid, count)

@@ -53,4 +53,4 @@ def _items(
 
 
 def _said(event: dict[str, object]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in event.items())
+    return ", ".join(f"{name}={value}" for name, value in sorted(event.items()))
