@@ -14,13 +14,12 @@ import polars as pl
 from ingest.collectors.base import Dump, Reading
 from ingest.collectors.distinct import texts
 from ingest.collectors.goodput_log import Log
-from ingest.collectors.goodput_steps import goes_on, take_steps
+from ingest.collectors.goodput_steps import Taken, goes_on
 from ingest.collectors.json_values import EARLIEST_US, LATEST_US, LONGEST_ID
 from ingest.collectors.slurm_values import SECOND_US
 from ingest.events import Item
 
 _FEWEST_LINES = 50  # that are worth a frame
-_LINE = "line"
 _NUMBER = r"(?:0|[1-9][0-9]{0,14})"
 _TIME = r"[1-9][0-9]*(?:\.[0-9]+)?"
 _USUAL = (
@@ -55,6 +54,7 @@ class _Usual:
 
 def _read(log: Log, number: int, lines: list[bytes]) -> Iterator[Item]:
     told = _usual(lines)
+    steps = Taken()
     at = end = 0
     while at < len(lines):
         if at >= end:
@@ -63,49 +63,45 @@ def _read(log: Log, number: int, lines: list[bytes]) -> Iterator[Item]:
         job = log.jobs.get(told.jobs[told.job[at]]) if is_run else None
         if job is not None and goes_on(job.run):
             places = at + np.flatnonzero(told.step[at:end] >= 0)
-            taken, frames = take_steps(job.run, told.at_us[places], told.step[places])
-            yield from frames
+            taken = steps.take(job.run, told.at_us[places], told.step[places])
             done = end if taken == len(places) else int(places[taken])
             if done > at:
                 at = done
                 continue
         yield from log.take(number + at, lines[at])
         at += 1
+    yield from steps.frames()
 
 
 def _usual(lines: list[bytes]) -> _Usual:
     """Lines as the recorder writes them; what stands between their quotes is known by its place."""
-    pieces = pl.col(_LINE).str.split_exact('"', 8).struct
-    told = (
-        pl.DataFrame({_LINE: texts(lines)})
-        .with_columns(pl.when(pl.col(_LINE).str.contains(_USUAL)).then(pl.col(_LINE)))
-        .select(
-            pieces.field("field_3").alias("job"),
-            pl.when(pieces.field("field_5") == "step_count")
-            .then(pieces.field("field_6").str.strip_chars(":, ").cast(pl.Int64))
-            .alias("step"),
-            pl.coalesce(pieces.field("field_8"), pieces.field("field_6"))
-            .str.strip_chars(": }")
-            .cast(pl.Float64, strict=False)
-            .alias("seconds"),
-        )
+    said = texts(lines)
+    is_usual = said.str.contains(_USUAL).fill_null(False)
+    pieces = said.filter(is_usual).str.split_exact('"', 8).struct.unnest()
+    last = pl.coalesce("field_8", "field_6")  # a step's number stands before its time
+    told = pieces.select(
+        pl.col("field_3").alias("job"),
+        pl.when(pl.col("field_5") == "step_count")
+        .then(pl.col("field_6").str.strip_chars(":, "))
+        .cast(pl.Int64)
+        .fill_null(-1)
+        .alias("step"),
+        last.str.strip_chars(": }").cast(pl.Float64, strict=False).alias("seconds"),
     )
-    is_usual = (
+    is_good = told.select(
         (pl.col("job").str.len_chars() <= LONGEST_ID)
         & (pl.col("seconds") >= EARLIEST_US // SECOND_US)
         & (pl.col("seconds") < LATEST_US // SECOND_US)
-    )
-    jobs = told["job"].unique().drop_nulls()
-    places = pl.Series(range(len(jobs)), dtype=pl.Int64)
-    told = told.select(
-        pl.when(is_usual)
-        .then(pl.lit(told["job"].replace_strict(jobs, places, default=None, return_dtype=pl.Int64)))
-        .fill_null(-1)
-        .alias("job"),
-        pl.col("step").fill_null(-1),
+    ).to_series()
+    good = told.filter(is_good).with_columns(
+        pl.col("job").rle_id().cast(pl.Int64).alias("place"),
         # as `instant_us` rounds it: to the even one of two that are as near
-        (pl.col("seconds") * SECOND_US).round(0, "half_to_even").cast(pl.Int64).fill_null(0),
+        (pl.col("seconds") * SECOND_US).round(0, "half_to_even").cast(pl.Int64).alias("at_us"),
     )
-    job, step, at_us = (told[name].to_numpy() for name in ("job", "step", "seconds"))
+    places = np.flatnonzero(is_usual.to_numpy())[is_good.to_numpy()]
+    job, step, at_us = np.full((3, len(lines)), -1)
+    for column, name in ((job, "place"), (step, "step"), (at_us, "at_us")):
+        column[places] = good[name].to_numpy()
     ends = np.append(np.flatnonzero(np.diff(job)) + 1, len(lines))
-    return _Usual(jobs.to_list(), job, step, at_us, ends)
+    jobs = good["job"].filter(good["place"].is_first_distinct()).to_list()
+    return _Usual(jobs, job, step, at_us, ends)

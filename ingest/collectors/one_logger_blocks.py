@@ -16,12 +16,11 @@ from ingest.collectors.one_logger_log import Log
 from ingest.collectors.one_logger_processes import Process, Processes
 from ingest.collectors.one_logger_records import MILLISECOND_US
 from ingest.collectors.one_logger_usual import Complete, Usual, Word, usual
-from ingest.events import Event, EventKind, Item, Phase
+from ingest.collectors.whose import WHOSE, Whose
+from ingest.events import EventKind, Item, Phase
 
-_WHOSE = "whose"
-_PROGRESS = {"at_us": pl.Int64, "step": pl.Int64, "samples": pl.Int64, _WHOSE: pl.UInt32}
-_WAITS = {"at_us": pl.Int64, "end_us": pl.Int64, _WHOSE: pl.UInt32}
-_NUMBERS = ("rank", "run_restart")  # of what says whose an event is
+_PROGRESS = {"at_us": pl.Int64, "step": pl.Int64, "samples": pl.Int64, WHOSE: pl.UInt32}
+_WAITS = {"at_us": pl.Int64, "end_us": pl.Int64, WHOSE: pl.UInt32}
 
 
 def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
@@ -40,14 +39,11 @@ def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
 
 @dataclass(slots=True)
 class _Dense:
-    """The rows of a block, and whose they are. A process replaces what it says of itself, so that
-    what it said when a row came stays as it is.
-    """
+    """The rows of a block, and whose they are."""
 
     progress: list[tuple[int, int, int | None, int]] = field(default_factory=list)
     waits: list[tuple[int, int, int]] = field(default_factory=list)
-    whose: list[Event] = field(default_factory=list)
-    places: dict[int, int] = field(default_factory=dict)
+    whose: Whose = field(default_factory=Whose)
 
     @property
     def any(self) -> bool:
@@ -81,27 +77,16 @@ class _Dense:
 
     def _place(self, process: Process, told: Usual) -> int:
         process.last_count = told.count
-        of_run = process.of_run
-        place = self.places.get(id(of_run))
-        if place is None:
-            place = self.places[id(of_run)] = len(self.whose)
-            self.whose.append(of_run)
-        return place
+        return self.whose.place(process.of_run)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """The rows as events."""
         kind = pl.lit(str(EventKind.PROGRESS)).alias("event")
         if self.progress:
             rows = pl.DataFrame(self.progress, schema=_PROGRESS, orient="row")
-            yield self._placed(rows.select("at_us", kind, "step", "samples", _WHOSE))
+            yield self.whose.told(rows.select("at_us", kind, "step", "samples", WHOSE))
         kind = pl.lit(str(EventKind.PHASE_START)).alias("event")
         phase = pl.lit(str(Phase.DATA_WAIT)).alias("phase")
         if self.waits:
             rows = pl.DataFrame(self.waits, schema=_WAITS, orient="row")
-            yield self._placed(rows.select("at_us", kind, phase, "end_us", _WHOSE))
-
-    def _placed(self, rows: pl.DataFrame) -> pl.DataFrame:
-        names = dict.fromkeys(name for of_run in self.whose for name in of_run)
-        schema = {name: pl.Int64 if name in _NUMBERS else pl.String for name in names}
-        whose = pl.from_dicts([dict(of_run) for of_run in self.whose], schema=schema)
-        return rows.drop(_WHOSE).hstack(whose[rows[_WHOSE]])
+            yield self.whose.told(rows.select("at_us", kind, phase, "end_us", WHOSE))
