@@ -344,7 +344,13 @@ class _Run:
     ) -> Iterator[Incoming]:
         seen: set[tuple[str, str]] = set()
         for file in files:
-            one = plan.look_at(self.warehouse.connection, file, self.forced, progress.read)
+            one = plan.look_at(
+                self.warehouse.connection,
+                file,
+                self.forced,
+                progress.read,
+                self.reading.training_logs,
+            )
             if isinstance(one, plan.Skipped):
                 summary.skipped.append(one)
                 progress.skipped(file.bytes)

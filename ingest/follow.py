@@ -14,6 +14,7 @@ import duckdb
 
 from ingest import dumps, plan, tails
 from ingest.arrivals import Sight
+from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
 from ingest.formats import EVENTS, Format, recognise
 from ingest.ledger import Incoming
@@ -66,6 +67,7 @@ class Follower:
     forced: Format | None
     cluster: str | None
     unpacked_ratio: float
+    own: tuple[Pattern, ...]
 
     def decide(self, sight: Sight, before: Handled | None, *, is_resting: bool) -> Decision:
         """What to load of a file. `is_resting`: a last line without its end is no half line.
@@ -93,7 +95,7 @@ class Follower:
             return self._whole(sight, file, before, is_resting)
         if before is not None and before.place is not None and self._is_kept(before.place):
             return self._piece(sight, file, before.place, is_resting)
-        format = self.forced or recognise(file.name, dumps.head(file))
+        format = self.forced or recognise(file.name, dumps.head(file), self.own)
         if format is EVENTS:
             return self._events(sight, file, is_resting)
         if format is None and not is_resting:
@@ -142,7 +144,7 @@ class Follower:
         then = Handled(sight, file.name, file.bytes, mark, waits=is_half, is_half=is_half)
         if file.bytes == 0:
             return Decision(then)
-        one = plan.look_at(self.connection, file, self.forced, lambda _: None)
+        one = plan.look_at(self.connection, file, self.forced, lambda _: None, self.own)
         if isinstance(one, plan.Skipped):
             return Decision(then, None, None if one.known_as is not None else one.why)
         return Decision(then, one)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ingest import native
 from ingest.collectors.base import Collector
 from ingest.collectors.registry import COLLECTORS
+from ingest.collectors.training_log import TRAINING_LOG, is_told_by
+from ingest.collectors.training_log_patterns import Pattern
 from ingest.events import EventKind, Says
 
 _LOOKED_AT = 50  # lines
@@ -37,12 +39,17 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def recognise(name: str, head: bytes) -> Format | None:
-    """The format of a dump from its first bytes, decompressed. None: no format that is read."""
+def recognise(name: str, head: bytes, own: tuple[Pattern, ...] = ()) -> Format | None:
+    """The format of a dump from its first bytes, decompressed. None: no format that is read.
+
+    The user's `own` patterns are asked last: they never take a dump from another format.
+    """
     for collector in COLLECTORS:
         if collector.recognises(name, head):
             return FORMATS[collector.name]
-    return EVENTS if _holds_native_events(head) else None
+    if _holds_native_events(head):
+        return EVENTS
+    return FORMATS[TRAINING_LOG.name] if own and is_told_by(own, head) else None
 
 
 def _holds_native_events(head: bytes) -> bool:

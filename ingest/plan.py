@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from ingest import dumps, rotation, unpacking
+from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
 from ingest.formats import Format, recognise
 from ingest.ledger import Incoming
@@ -31,15 +32,19 @@ def look_at(
     file: dumps.DumpFile,
     forced: Format | None,
     advance: Callable[[int], None],
+    own: tuple[Pattern, ...] = (),
 ) -> Incoming | Skipped:
-    """What to do with a file: its content tells its format, and known content loads once."""
+    """What to do with a file: its content tells its format, and known content loads once.
+
+    `own`: what the lines of the user's trainers mean.
+    """
     if file.bytes == 0:
         return Skipped(file.name, "is empty")
     try:
         unpacking.refuse_bomb(file)
         head = dumps.head(file)
         unpacking.refuse_archive(head)
-        format = forced or recognise(file.name, head)
+        format = forced or recognise(file.name, head, own)
         if format is None:
             advance(file.bytes)
             return Skipped(file.name, _unrecognised(file, head))

@@ -66,6 +66,7 @@ class Round:
             watch.forced,
             watch.reading.cluster,
             watch.settings.unpacked_ratio,
+            watch.reading.training_logs,
         )
         shutil.rmtree(copies, ignore_errors=True)  # of one that was killed
         copies.mkdir(parents=True)

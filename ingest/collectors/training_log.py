@@ -16,7 +16,7 @@ from ingest.collectors import torchelastic_runs
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.lines import Clock, clock_of
 from ingest.collectors.training_log_identity import Place, place_of
-from ingest.collectors.training_log_patterns import Means, patterns
+from ingest.collectors.training_log_patterns import Means, Pattern, patterns
 from ingest.collectors.training_log_run import Run
 from ingest.collectors.training_log_shapes import Step
 from ingest.collectors.training_log_signs import Sign, Signs
@@ -48,6 +48,11 @@ def recognises(_name: str, head: bytes) -> bool:
     """Whether some line means something that only a trainer tells. Records of other programs and
     pages about logs are left alone.
     """
+    return is_told_by((), head)
+
+
+def is_told_by(own: tuple[Pattern, ...], head: bytes) -> bool:
+    """The same, where the user's patterns give lines their meaning too."""
     if _OTHERS.search(head):
         return False
     lines = [
@@ -55,7 +60,7 @@ def recognises(_name: str, head: bytes) -> bool:
         for number, line in enumerate(head.splitlines(), 1)
         if not _RECORD.match(line) and not _EVENT.search(line)
     ]
-    signs = Signs(patterns(()), _SOME_DAY)
+    signs = Signs(patterns(own), _SOME_DAY)
     untimed = {_weight(sign) for sign in signs.read(lines)}
     return True in untimed or len(untimed - {False}) + signs.untimed_steps >= _UNTIMED_SIGNS
 

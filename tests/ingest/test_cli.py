@@ -249,6 +249,25 @@ def test_the_warehouse_own_files_are_no_dumps(
 # Formats, clusters, limits
 
 
+def test_a_log_that_only_the_users_patterns_fit_is_told_by_them(
+    warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "ours" / "loop.log"
+    log.parent.mkdir()
+    log.write_text("".join(f"2026-03-01 10:0{n}:00 {n}00 rounds of it\n" for n in range(1, 9)))
+    unknown = ingest(warehouse, log)
+    config = tmp_path / "own.toml"
+    config.write_text(
+        '[[training_log]]\nname = "ours"\nmeans = "step"\n'
+        "contains = ['rounds of it']\npattern = '(?P<step>[0-9]+) rounds of it'\n"
+    )
+    monkeypatch.setenv("ETT_CONFIG", str(config))
+    known = ingest(warehouse, log)
+
+    assert (2, 0) == (unknown, known)
+    assert [("training-log",)] == rows(warehouse, "select format from ingested_files")
+
+
 def test_a_format_that_is_forced_is_used(warehouse: Path) -> None:
     garbage = warehouse.parent / "garbage.jsonl"
     garbage.write_text("garbage\n" * 60 + json.dumps(alive("a")))

@@ -21,6 +21,7 @@ from ingest.collectors.training_log import TRAINING_LOG, trainer_events
 from ingest.collectors.training_log_patterns import Means, Pattern, patterns, patterns_of
 from ingest.errors import UnreadableDump, UnusableArguments
 from ingest.events import Event, Rejected
+from ingest.formats import FORMATS, recognise
 
 SECOND_US = 1_000_000
 DAY = datetime(2026, 3, 1, 10, tzinfo=UTC)  # all logs begin then
@@ -804,6 +805,57 @@ def test_logs_of_trainers_are_recognised(framework: str) -> None:
 )
 def test_what_is_no_trainers_log_is_left_alone(text: str) -> None:
     assert not TRAINING_LOG.recognises("train.log", text.encode())
+
+
+OUR_PATTERNS = patterns_of(
+    [
+        {
+            "name": "our loop",
+            "means": "step",
+            "contains": ["batches trained"],
+            "pattern": r"(?P<step>\d+) batches trained",
+        },
+        {"name": "ours to load", "means": "loading", "contains": ["job"], "pattern": "job"},
+        {"name": "ours that failed", "means": "failure", "contains": ["oops"], "pattern": "oops"},
+    ],
+    "ett.toml",
+)
+OUR_LOOP = "".join(f"2026-03-01 10:0{n}:00 {n}00 batches trained\n" for n in range(1, 9))
+
+
+def test_a_log_that_only_the_users_patterns_fit_is_recognised_by_them() -> None:
+    with_own = recognise("x", OUR_LOOP.encode(), OUR_PATTERNS)
+
+    assert recognise("x", OUR_LOOP.encode()) is None
+    assert with_own is FORMATS["training-log"]
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("JobID|State|Start|End\n7|FAILED|job|300 batches trained\n", "slurm-sacct"),
+        ('{"ts": 1795150800, "event": "alive", "job_id": "300 batches trained"}\n', "events"),
+        ('{"job_name": "300 batches trained", "job_start_time": 1795150800}\n', "goodput"),
+        ('{"time": "2026-03-01T10:00:00Z", "text": "300 batches trained"}\n', None),
+        ("# Our logs\n```\n2026-03-01 10:00:00 300 batches trained\n```\n", None),
+        ("2026-03-01 10:00:00 oops\n", None),
+        ("the job\n", None),
+    ],
+)
+def test_the_users_patterns_take_no_dump_from_another_format(text: str, format: str | None) -> None:
+    told = recognise("x", text.encode(), OUR_PATTERNS)
+
+    assert format == (told and told.name)
+
+
+@pytest.mark.real
+def test_the_users_patterns_change_the_format_of_no_real_dump(real_logs: Path) -> None:
+    heads = [(file.name, head_of(file)) for file in real_logs.rglob("*") if file.is_file()]
+
+    assert heads
+    assert [recognise(*head) for head in heads] == [
+        recognise(*head, OUR_PATTERNS) for head in heads
+    ]
 
 
 @pytest.mark.real
