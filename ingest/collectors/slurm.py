@@ -22,11 +22,16 @@ def recognises(_name: str, head: bytes) -> bool:
     """Whether some early line is a header of sacct, which names JobID beside other columns of
     sacct.
     """
+    return before_table(head) is not None
+
+
+def before_table(head: bytes) -> bytes | None:
+    """What stands before the first header; None: there is no header."""
     lines = [line.rstrip(b"\r") for line in head.removeprefix(BOM).split(b"\n", _LOOKED_AT + 1)]
-    return any(
-        columns_of(line, underline) is not None
-        for line, underline in zip(lines, [*lines[1:], b""], strict=True)
-    )
+    for place, (line, underline) in enumerate(zip(lines, [*lines[1:], b""], strict=True)):
+        if columns_of(line, underline) is not None:
+            return b"\n".join(lines[:place])
+    return None
 
 
 def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:

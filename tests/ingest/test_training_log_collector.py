@@ -823,6 +823,23 @@ OUR_PATTERNS = patterns_of(
 OUR_LOOP = "".join(f"2026-03-01 10:0{n}:00 {n}00 batches trained\n" for n in range(1, 9))
 
 
+@pytest.mark.parametrize(
+    ("before", "format"),
+    [
+        ("2026-03-01 10:00:00 step 10 loss 2.5\n", "training-log"),
+        ('{"job_name": "a", "job_start_time": 1795150800}\n', "goodput"),
+        ('{"ts": 1795150800, "event": "alive", "job_id": "a"}\n', "events"),
+        ("module load slurm\n", "slurm-sacct"),
+        ("", "slurm-sacct"),
+    ],
+)
+def test_a_table_of_sacct_in_a_log_makes_it_no_table(before: str, format: str) -> None:
+    table = "JobID|State|Start|End\n7|FAILED|2026-03-01T10:00:00|2026-03-01T11:00:00\n"
+    told = recognise("x", (before + table).encode())
+
+    assert told is FORMATS[format]
+
+
 def test_a_log_that_only_the_users_patterns_fit_is_recognised_by_them() -> None:
     with_own = recognise("x", OUR_LOOP.encode(), OUR_PATTERNS)
 
