@@ -23,7 +23,11 @@ _LONGEST_SECONDS = 10**9
 _LARGEST_CODE = 2**31
 _LARGEST_NUMBER = 2**64  # its highest ones mean `infinite` and `not set`
 _LONGEST_CLUSTER = 128
-_COUNTS = ("allocation_nodes", "restart_cnt", "array", "het")
+_NUMBERS = (
+    ("", ("exit_code", "derived_exit_code", "allocation_nodes", "restart_cnt", "array", "het")),
+    ("tres", ("allocated", "requested")),
+    ("time", ("elapsed", "suspended")),
+)
 # where a state has several parts, sacct's table shows the first of these; else the base state
 _SHOWN_FIRST = (
     "COMPLETING", "STAGE_OUT", "CONFIGURING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
@@ -76,18 +80,14 @@ def absurd(job: Job) -> Iterator[Rejected]:
     """Numbers of a job that was read which cannot be meant: it is told as if they were not there,
     and that they were is told too.
     """
-    fields, time, tres = job.fields, part(job.fields, "time"), part(job.fields, "tres")
-    for name, told in (
-        ("exit_code", fields.get("exit_code")),
-        ("derived_exit_code", fields.get("derived_exit_code")),
-        ("tres.allocated", tres.get("allocated")),
-        ("tres.requested", tres.get("requested")),
-        ("time.elapsed", time.get("elapsed")),
-        ("time.suspended", time.get("suspended")),
-        *((name, fields.get(name)) for name in _COUNTS),
-    ):
-        if told is not None and _once(_absurd_in, told):
-            detail = f"{name} of job {_id(fields['job_id'])} holds a number that cannot be"
+    for outer, names in _NUMBERS:
+        fields = part(job.fields, outer) if outer else job.fields
+        for name in names:
+            told = fields.get(name)
+            if told is None or not _once(_absurd_in, told):
+                continue
+            where = f"{outer}.{name}" if outer else name
+            detail = f"{where} of job {_id(job.fields['job_id'])} holds a number that cannot be"
             yield Rejected(job.line_number, Reason.BAD_VALUE, detail, job.line)
 
 
@@ -95,9 +95,12 @@ def _absurd_in(told: object) -> str:
     """`yes` where some number in it is larger than any that is meant."""
     if isinstance(told, int | float):
         return "" if math.isfinite(told) and abs(told) <= _LARGEST_NUMBER else "yes"
-    if isinstance(told, dict):
-        told = [value for value in told.values() if value is not None]
-    return next(filter(None, map(_absurd_in, told)), "") if isinstance(told, list) else ""
+    for value in (
+        told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
+    ):
+        if value is not None and type(value) is not str and _absurd_in(value):
+            return "yes"
+    return ""
 
 
 def _who(fields: Fields) -> dict[str, str]:
