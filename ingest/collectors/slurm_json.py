@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ingest.collectors.base import Block, Collector, Dump, Reading
 from ingest.collectors.slurm_events import events
-from ingest.collectors.slurm_json_jobs import Job, Jobs
+from ingest.collectors.slurm_json_jobs import Job, Jobs, undressed
 from ingest.collectors.slurm_json_rows import absurd, oom_step_of, row_of
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
@@ -24,6 +24,7 @@ _SACCT = re.compile(
 
 def recognises(_name: str, head: bytes) -> bool:
     """Whether a list of jobs begins early, and they are in sacct's words."""
+    head = undressed(head)
     return _LIST.search(head) is not None and _SACCT.search(head) is not None
 
 

@@ -20,6 +20,8 @@ from ingest.events import Reason, Rejected
 _CHUNK = 1024 * 1024  # characters
 _LONGEST_JOB = 64 * 1024 * 1024  # characters: one of some 5,000 steps
 _SHOWN = 2_000  # characters
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
+_LABEL = re.compile(rb"^\[[A-Za-z]\w{0,39}\]:", re.MULTILINE)
 _LIST = re.compile(r'"jobs"\s*:\s*\[')
 _LONGEST_OPENING = 256
 _BETWEEN = re.compile(r"[\s,]*")
@@ -76,6 +78,15 @@ class _Job(TypedDict, total=False):
 
 
 _USUAL = msgspec.json.Decoder(_Job)
+
+
+def undressed(text: bytes) -> bytes:
+    """JSON without the colours and the names of writers that a terminal or a launcher put to it:
+    neither can be a part of it.
+    """
+    if b"\x1b" in text:
+        text = _COLOUR.sub(b"", text)
+    return _LABEL.sub(b"", text) if b"]:" in text else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +207,7 @@ class Jobs:
         wanted = max(_CHUNK, len(self._text) - cut)
         added: list[bytes] = []
         for _, block in self.blocks:
-            added.append(block)
+            added.append(undressed(block))
             wanted -= len(block) + 1
             if wanted <= 0:
                 break

@@ -441,6 +441,19 @@ def test_a_number_past_all_bounds_is_set_aside_and_its_job_told(
     assert ["fleet:12", "fleet:13"] == [end["job_id"] for end in ends]
 
 
+@pytest.mark.parametrize("dressed", ["[default0]:{}", "\x1b[32m{}\x1b[0m", "[rank3]:\x1b[1;31m{}"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_colours_and_names_of_writers_are_no_part_of_a_document(
+    indent: int | None, dressed: str
+) -> None:
+    text = json.dumps({"meta": META, "jobs": [old(), new(job_id=13)]}, indent=indent)
+    shown = "\n".join(dressed.format(line) for line in text.split("\n"))
+    coloured = shown.replace('"jobs":', '\x1b[34;1m"jobs"\x1b[0m:')
+
+    assert SLURM_JSON.recognises("x", coloured.encode())
+    assert read(text) == read(coloured)
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_number_past_all_bounds_where_nobody_looks_harms_no_job(indent: int | None) -> None:
     text = json.dumps({"meta": META, "jobs": [old(priority=9.25)]}, indent=indent)
