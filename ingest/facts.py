@@ -99,18 +99,23 @@ def follow(warehouse: Warehouse, settings: Settings) -> None:
     if meta[2] != model.facts_fingerprint() and meta != (0, None, None):
         renew(warehouse, settings)  # another release's, or one that did not come to its end
     else:
-        _compute_anew(warehouse, settings)
+        was_ended = _begin_anew(warehouse.connection)
+        _compute_anew(warehouse, settings, must_judge=was_ended)
 
 
 def renew(warehouse: Warehouse, settings: Settings) -> None:
     """Compute everything anew, into tables made anew.
 
-    A process that dies on the way leaves what the next `follow` begins again.
+    A process that dies on the way leaves what the next `follow` begins again. Raises
+    UnusableArguments where what was pruned cannot follow.
     """
-    _begin_anew(warehouse.connection)
-    retention.set_facts_aside(warehouse.connection)
+    connection = warehouse.connection
+    [(told,)] = connection.execute("select settings from meta").fetchall()
+    retention.refuse_what_cannot_follow(connection, told, as_text(settings))
+    was_ended = _begin_anew(connection)
+    retention.set_facts_aside(connection)
     prepare(warehouse, settings)
-    _compute_anew(warehouse, settings)
+    _compute_anew(warehouse, settings, must_judge=was_ended)
 
 
 def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
@@ -136,16 +141,15 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
     model.compute(connection, "alerts", "rollups")
 
 
-def _compute_anew(warehouse: Warehouse, settings: Settings) -> None:
+def _compute_anew(warehouse: Warehouse, settings: Settings, *, must_judge: bool) -> None:
     connection = warehouse.connection
     meta = connection.execute("select publication, settings from meta").fetchone()
     assert meta is not None
-    _begin_anew(connection)
     connection.execute("begin")
     try:
         retention.take_facts_back(connection)
         if meta[0] > 0:
-            if _fingerprint(meta[1]) != settings.failure_rules.fingerprint:
+            if must_judge or _fingerprint(meta[1]) != settings.failure_rules.fingerprint:
                 judged.judge_all(connection, settings.failure_rules)
             rebuild(warehouse, settings)
         connection.execute(
@@ -158,9 +162,13 @@ def _compute_anew(warehouse: Warehouse, settings: Settings) -> None:
     connection.execute("commit")
 
 
-def _begin_anew(connection: duckdb.DuckDBPyConnection) -> None:
-    """Note that the facts are not whole, until they are."""
+def _begin_anew(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Note that the facts are not whole, until they are. Returns whether that stood there already:
+    whoever was ended may have judged by other rules than it noted.
+    """
+    [(models,)] = connection.execute("select facts_models from meta").fetchall()
     connection.execute("update meta set facts_models = null, published = null")
+    return models is None
 
 
 def _fingerprint(told: str | None) -> str | None:

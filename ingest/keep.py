@@ -133,8 +133,6 @@ def _rebuild(chosen: argparse.Namespace) -> int:
     settings, now = _begin(chosen)
     with _opened(chosen, settings) as opened:
         began = time.monotonic()
-        facts.prepare(opened, settings)
-        facts.follow(opened, settings)
         _say("computing all facts anew")
         facts.renew(opened, settings)
         _say(f"computed in {time.monotonic() - began:.1f} s; publishing")

@@ -363,7 +363,7 @@ def test_a_folder_without_a_warehouse_is_told(
 
 _ENDED = """
 import os, sys
-from ingest import detail, facts, keep, retention
+from ingest import cli, detail, facts, keep, retention
 
 facts._EVENTS_AT_ONCE = 100
 place, times = sys.argv[2], int(sys.argv[3])
@@ -379,8 +379,16 @@ def ended(*told):
     return result
 
 setattr(module, place, ended)
-keep.main(["rebuild", "--warehouse", sys.argv[1]])
+main = {"rebuild": keep.main, "ingest": cli.main}[sys.argv[4]]
+main([*sys.argv[5:], "--warehouse", sys.argv[1]])
 """
+
+
+def end(warehouse: Path, place: str, times: int, command: str, *arguments: object) -> None:
+    """Let a command die when it has been at a place so many times."""
+    told = [str(each) for each in (warehouse, place, times, command, *arguments)]
+    ended = subprocess.run([sys.executable, "-c", _ENDED, *told], capture_output=True)
+    assert 9 == ended.returncode, ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -392,15 +400,38 @@ def test_a_rebuild_that_was_ended_is_said_and_begun_again_by_the_next_ingest(
     more = write_dump(tmp_path / "more.jsonl", later(9, life("late")))
     shutil.copytree(warehouse, tmp_path / "sound")
     ingest(tmp_path / "sound", more)
-    ended = subprocess.run(
-        [sys.executable, "-c", _ENDED, warehouse, place, str(times)], capture_output=True
-    )
+    end(warehouse, place, times, "rebuild", "rebuild")
     status = warehouse_command("check", warehouse)
     said = capsys.readouterr().out
     ingest(warehouse, more)
 
-    assert 9 == ended.returncode
     assert 1 == status
     assert "the facts are not whole: computing them anew was ended. Run `ett-war" in said
     assert {} == differences(tmp_path / "sound", warehouse)
     assert 0 == warehouse_command("check", warehouse)
+
+
+def test_rules_that_an_ended_ingest_began_to_judge_by_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = {"job_id": "odd", "attempt": 1}
+    events = [
+        {"ts": 1_772_323_200, "event": "phase_start", "phase": "training", **odd},
+        {"ts": 1_772_323_300, "event": "failure", "message": "it went odd", **odd},
+        {"ts": 1_772_323_301, "event": "attempt_end", "outcome": "failed", **odd},
+        *fleet(62, size=1),
+    ]
+    dump = write_dump(tmp_path / "dump.jsonl", events)
+    ingest(tmp_path / "warehouse", dump)
+    shutil.copytree(tmp_path / "warehouse", tmp_path / "before")
+    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
+    (tmp_path / "ett.toml").write_text(
+        '[[failure_rule]]\nname = "odd"\npattern = "went odd"\n'
+        'category = "user_code/odd"\nattribution = "user"\n'
+    )
+    end(tmp_path / "warehouse", "write", 2, "ingest", dump)
+    (tmp_path / "ett.toml").write_text("")
+    ingest(tmp_path / "warehouse", dump)
+
+    assert {} == differences(tmp_path / "before", tmp_path / "warehouse")
+    assert 0 == warehouse_command("check", tmp_path / "warehouse")
