@@ -60,9 +60,12 @@ def off_facts(warehouse: Warehouse, settings: Settings, *, has_detail: bool) -> 
         for name in model.KEPT_FACTS:
             off[name] += _differing(connection, f"{name}_kept where {mine}", name)
         off["detail"] += _differing_detail(connection) if has_detail else 0
+    for days in facts.computed_rollups(warehouse, settings):
+        for name in model.KEPT_ROLLUPS:
+            off[name] += _differing(connection, f"{name}_kept where {days}", name)
     for name in model.KEPT_ROLLUPS:
-        off[name] = _differing(connection, f"{name}_kept", name)
-    model.forget(connection, "alerts", "rollups")
+        elsewhere = f"from {name}_kept where day not in (select day from days_to_roll_up)"
+        off[name] += _count(connection, elsewhere)
     for name, rows in off.items():
         if rows:
             yield f"{name}: {rows:,} rows are not what the events give. {_REBUILD}"

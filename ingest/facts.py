@@ -17,6 +17,8 @@ from ingest.warehouse import Warehouse
 from queries import model
 
 _EVENTS_AT_ONCE = 6_000_000
+_ATTEMPT_DAYS_AT_ONCE = 400_000
+_OF_TOUCHED_DAYS = "day in (select day from touched_days)"
 _OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
 
 
@@ -121,15 +123,13 @@ def renew(warehouse: Warehouse, settings: Settings) -> None:
 def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
     """Compute the facts of all jobs anew, part by part, into temporary tables that nobody keeps.
 
-    Yields which `base_job_no` each part has, as SQL; at last the rollups of all days stand as well,
-    and nothing is yielded. Outside of a transaction: what one drops keeps its room until it ends.
+    Yields which `base_job_no` each part has, as SQL. Outside of a transaction: what one drops keeps
+    its room until it ends.
     """
     connection = warehouse.connection
     _touch(connection, "select job_no from job_keys")
     extent = _extent(connection)
     _settle(connection, settings, extent)
-    connection.execute("create or replace temp table touched_days (day date)")
-    _touch_days(connection, "_kept", "true")
     parts = _parts(extent)
     for part in range(parts):
         _scope(connection, part, parts, None)
@@ -137,8 +137,17 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
         yield f"({_OF_TOUCHED_JOBS} and {_mine('base_job_no', part, parts)})"
         model.forget(connection, "staging", "facts", "losses")
     _unscope(connection)
-    model.load_attributions(connection, settings.failure_rules.attributions)
-    model.compute(connection, "alerts", "rollups")
+
+
+def computed_rollups(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
+    """Compute the rollups of the kept facts anew, likewise. Yields which days each part has; all of
+    them stand in `days_to_roll_up`.
+    """
+    connection = warehouse.connection
+    connection.execute("create or replace temp table touched_days (day date)")
+    _touch_days(connection, "_kept", "true")
+    for _ in _rolled_up(connection, settings):
+        yield _OF_TOUCHED_DAYS
 
 
 def _compute_anew(warehouse: Warehouse, settings: Settings, *, must_judge: bool) -> None:
@@ -219,7 +228,7 @@ def _recompute(
     _unscope(connection)
     if is_part:
         _note_unpublished(connection)
-    _roll_up(connection, settings)
+    _roll_up(connection, settings, may_commit=may_commit)
     detail.tidy(warehouse)
     connection.execute("update meta set publication = publication + 1")
 
@@ -368,13 +377,47 @@ def _keep(connection: duckdb.DuckDBPyConnection, part: int, parts: int) -> None:
             f"delete from {name}_kept where base_job_no in (select job_no from touched_jobs) "
             f"and {_mine('base_job_no', part, parts)}"
         )
+        _put(connection, name)
+
+
+def _put(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Add fresh rows to the kept ones. Never none: what a transaction writes in bulk after it
+    inserted from an empty table, DuckDB 2.0 leaves out of joins until the next checkpoint.
+    """
+    if connection.execute(f"select 1 from {name} limit 1").fetchone():
         connection.execute(f"insert into {name}_kept select * from {name}")
 
 
-def _roll_up(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+def _roll_up(
+    connection: duckdb.DuckDBPyConnection, settings: Settings, *, may_commit: bool
+) -> None:
+    for _ in _rolled_up(connection, settings):
+        for name in model.KEPT_ROLLUPS:
+            connection.execute(f"delete from {name}_kept where {_OF_TOUCHED_DAYS}")
+            _put(connection, name)
+        if may_commit:
+            connection.execute("commit")
+            connection.execute("begin")
+
+
+def _rolled_up(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Iterator[None]:
+    """Compute the rollups of the touched days, of as many at once as memory has room for.
+
+    `touched_days` are those that were just computed.
+    """
     model.load_attributions(connection, settings.failure_rules.attributions)
-    model.compute(connection, "alerts", "rollups")
-    for name in model.KEPT_ROLLUPS:
-        connection.execute(f"delete from {name}_kept where day in (select day from touched_days)")
-        connection.execute(f"insert into {name}_kept select * from {name}")
-    model.forget(connection, "alerts", "rollups")
+    connection.execute(
+        "create or replace temp table days_to_roll_up as select days.day, "
+        f"sum(count(facts.day)) over (order by days.day) // {_ATTEMPT_DAYS_AT_ONCE} as part "
+        "from touched_days as days left join attempt_day_facts_kept as facts using (day) "
+        "group by days.day"
+    )
+    parts = connection.execute("select distinct part from days_to_roll_up order by part").fetchall()
+    for (part,) in parts:
+        connection.execute(
+            "create or replace temp table touched_days as "
+            f"select day from days_to_roll_up where part = {part}"
+        )
+        model.compute(connection, "alerts", "rollups")
+        yield
+        model.forget(connection, "alerts", "rollups")

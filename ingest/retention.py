@@ -207,9 +207,11 @@ def take_facts_back(connection: duckdb.DuckDBPyConnection) -> None:
         kept = _columns(connection, f"{name}_kept")
         old = set(_columns(connection, f"{name}_aside"))
         columns = ", ".join(column for column in kept if column in old)
-        connection.execute(
-            f"insert into {name}_kept ({columns}) select {columns} from {name}_aside"
-        )
+        # never none (see `facts._put`)
+        if connection.execute(f"select 1 from {name}_aside limit 1").fetchone():
+            connection.execute(
+                f"insert into {name}_kept ({columns}) select {columns} from {name}_aside"
+            )
         connection.execute(f"drop table {name}_aside")
 
 

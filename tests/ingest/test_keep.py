@@ -366,13 +366,14 @@ import os, sys
 from ingest import cli, detail, facts, keep, retention
 
 facts._EVENTS_AT_ONCE = 100
+facts._ATTEMPT_DAYS_AT_ONCE = 5
 place, times = sys.argv[2], int(sys.argv[3])
 module = {"set_facts_aside": retention, "write": detail, "_roll_up": facts}[place]
 original = getattr(module, place)
 
-def ended(*told):
+def ended(*told, **named):
     global times
-    result = original(*told)
+    result = original(*told, **named)
     times -= 1
     if times == 0:
         os._exit(9)
@@ -435,3 +436,24 @@ def test_rules_that_an_ended_ingest_began_to_judge_by_leave_nothing(
 
     assert {} == differences(tmp_path / "before", tmp_path / "warehouse")
     assert 0 == warehouse_command("check", tmp_path / "warehouse")
+
+
+def test_a_rebuild_of_more_rows_than_the_engine_writes_at_once_publishes_all_of_them(
+    tmp_path: Path,
+) -> None:
+    dump = tmp_path / "dump.jsonl"
+    duckdb.execute(
+        "copy (select strftime(make_timestamp(start_us), '%Y-%m-%dT%H:%M:%S.%fZ') as ts, "
+        "strftime(make_timestamp(start_us + 5000000), '%Y-%m-%dT%H:%M:%S.%fZ') as end_ts, "
+        "'phase_start' as event, 'job-' || job as job_id, 'checkpoint_save' as phase, save as step "
+        "from (select job, save, 1772323200000000 + save * 30000000 as start_us "
+        "from range(65) as jobs (job), range(2000) as saves (save))) "
+        f"to '{dump}' (format json)"
+    )
+    ingest(tmp_path / "warehouse", dump)
+    before = contents(tmp_path / "warehouse", (*VIEWS, "save_times"))
+    status = warehouse_command("rebuild", tmp_path / "warehouse")
+
+    assert 0 == status
+    assert [(130_000,)] == rows(tmp_path / "warehouse", "select count(*) from save_times")
+    assert before == contents(tmp_path / "warehouse", (*VIEWS, "save_times"))

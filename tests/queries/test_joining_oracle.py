@@ -83,6 +83,7 @@ def test_jobs_that_may_be_one_are_computed_in_one_part(
     dumps = fleet(range(4000, 4006))
     loaded(tmp_path, "whole", dumps)
     monkeypatch.setattr(facts, "_EVENTS_AT_ONCE", 400)
+    monkeypatch.setattr(facts, "_ATTEMPT_DAYS_AT_ONCE", 20)
     loaded(tmp_path, "parts", dumps)
 
     assert {} == differences(tmp_path / "whole", tmp_path / "parts")
