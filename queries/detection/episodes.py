@@ -118,9 +118,7 @@ class History:
 
     def _over(self, row: int, day: int) -> list[Episode]:
         """The episodes of a series that were over, and known to be, before a day."""
-        return [
-            each for each in self.of_row(row) if each.closed is not None and each.closed < day
-        ]
+        return [each for each in self.of_row(row) if each.closed is not None and each.closed < day]
 
 
 def history(panel: Panel) -> History:

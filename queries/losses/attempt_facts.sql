@@ -86,9 +86,10 @@ select
     coalesce(gpus.gpus <> 0, true) and excluded.job_no is null as is_counted,
     -- what its interruption cost
     coalesce(losses.lost_us, 0) as lost_us,
-    coalesce(losses.lost_gpu_us, 0) as lost_gpu_us,
+    case when losses.job_no is null then 0 else losses.lost_gpu_us end as lost_gpu_us,
     coalesce(losses.caused_recovery_us, 0) as caused_recovery_us,
-    coalesce(losses.caused_recovery_gpu_us, 0) as caused_recovery_gpu_us,
+    case when losses.job_no is null then 0 else losses.caused_recovery_gpu_us end
+        as caused_recovery_gpu_us,
     -- seconds by area
     coalesce(areas.scheduling_us, 0) as scheduling_us,
     coalesce(areas.hardware_setup_us, 0) as hardware_setup_us,

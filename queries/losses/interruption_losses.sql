@@ -1,5 +1,5 @@
 -- What each interruption cost: work lost, and the start-up its recovery took. In microseconds and
--- GPU-microseconds of the attempts that hold them.
+-- GPU-microseconds of the attempts that hold them; null where the GPUs of one are unknown.
 -- grain: one row per job_no, attempt
 with
 
@@ -11,12 +11,16 @@ lost as (
         sum(
             least(worked.to_us, loss_windows.to_us) - greatest(worked.from_us, loss_windows.from_us)
         ) as lost_us,
-        sum(
-            (
-                least(worked.to_us, loss_windows.to_us)
-                - greatest(worked.from_us, loss_windows.from_us)
-            ) * gpus.gpus
-        ) as lost_gpu_us
+        case
+            when count(*) = count(gpus.gpus)
+                then
+                    sum(
+                        (
+                            least(worked.to_us, loss_windows.to_us)
+                            - greatest(worked.from_us, loss_windows.from_us)
+                        ) * gpus.gpus
+                    )
+        end as lost_gpu_us
     from loss_windows
     inner join worked_intervals as worked
         on
@@ -38,7 +42,10 @@ recovered as (
         windows.job_no,
         windows.previous_attempt as attempt,
         sum(intervals.to_us - intervals.from_us) as recovery_us,
-        sum((intervals.to_us - intervals.from_us) * gpus.gpus) as recovery_gpu_us
+        case
+            when count(*) = count(gpus.gpus)
+                then sum((intervals.to_us - intervals.from_us) * gpus.gpus)
+        end as recovery_gpu_us
     from area_intervals as intervals
     inner join attempt_windows as windows on intervals.attempt_no = windows.attempt_no
     inner join attempt_gpus as gpus
@@ -54,9 +61,10 @@ select
     windows.job_no,
     windows.attempt,
     coalesce(lost.lost_us, 0) as lost_us,
-    coalesce(lost.lost_gpu_us, 0) as lost_gpu_us,
+    case when lost.job_no is null then 0 else lost.lost_gpu_us end as lost_gpu_us,
     coalesce(recovered.recovery_us, 0) as caused_recovery_us,
-    coalesce(recovered.recovery_gpu_us, 0) as caused_recovery_gpu_us
+    case when recovered.job_no is null then 0 else recovered.recovery_gpu_us end
+        as caused_recovery_gpu_us
 from attempt_windows as windows
 left join lost
     on

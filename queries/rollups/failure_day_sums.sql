@@ -6,6 +6,8 @@ select
     facts.ended_day as day,
     facts.category,
     count(*) as interruptions,
+    -- what can be held against GPU-hours, which those of unknown GPUs have no part in
+    count(facts.gpus) as gpu_interruptions,
     sum(facts.lost_gpu_us + facts.caused_recovery_gpu_us) as lost_gpu_us
 from attempt_facts_kept as facts
 inner join touched_days as touched on facts.ended_day = touched.day

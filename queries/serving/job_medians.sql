@@ -8,3 +8,5 @@ from jobs
 where
     team = chosen_team
     and not is_excluded
+    -- without GPUs it is outside every ratio
+    and coalesce(gpus <> 0, true)

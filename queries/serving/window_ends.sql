@@ -41,10 +41,13 @@ stopped as (
         ) as counted,
         sum(
             case
-                when chosen_attribution in ('all', attribution) then lost_gpu_seconds
+                when chosen_attribution in ('all', attribution) then gpu_interruptions
                 else 0
             end
-        ) as counted_lost_gpu_seconds
+        ) as counted_of_known_gpus,
+        -- null: their GPUs are unknown
+        sum(lost_gpu_seconds) filter (where chosen_attribution in ('all', attribution))
+            as counted_lost_gpu_seconds
     from failures_by_team_day
     where
         team = chosen_team
@@ -70,7 +73,11 @@ summed as (
         cast(coalesce(sum(stopped.uncategorised_interruptions), 0) as bigint)
             as uncategorised_interruptions,
         cast(coalesce(sum(stopped.counted), 0) as bigint) as counted,
-        coalesce(sum(stopped.counted_lost_gpu_seconds), 0) as counted_lost_gpu_seconds
+        cast(coalesce(sum(stopped.counted_of_known_gpus), 0) as bigint) as counted_of_known_gpus,
+        case
+            when coalesce(sum(stopped.counted), 0) = 0 then 0
+            else sum(stopped.counted_lost_gpu_seconds)
+        end as counted_lost_gpu_seconds
     from held
     left join stopped on held.day = stopped.day
     group by grouping sets ((held.day), ())
@@ -79,9 +86,9 @@ summed as (
 
 select
     *,
-    counted * 86400000.0 / nullif(gpu_seconds, 0) as interruptions_per_1000_gpu_days,
+    counted_of_known_gpus * 86400000.0 / nullif(gpu_seconds, 0) as interruptions_per_1000_gpu_days,
     wall_seconds / nullif(counted, 0) as between_interruptions_seconds,
-    gpu_seconds / nullif(counted, 0) as between_interruptions_gpu_seconds,
+    gpu_seconds / nullif(counted_of_known_gpus, 0) as between_interruptions_gpu_seconds,
     preempted / nullif(attempts_ended, 0) as preemption_ratio,
     infra_interruptions / nullif(interruptions, 0) as infra_ratio,
     uncategorised_interruptions / nullif(interruptions, 0) as uncategorised_ratio

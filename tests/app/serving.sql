@@ -304,6 +304,7 @@ select
     failure_category,
     any_value(attribution) as attribution,
     count(*) as interruptions,
+    count(gpus) as gpu_interruptions,
     coalesce(sum(lost_gpu_seconds), 0) as lost_gpu_seconds
 from attempts
 where is_counted and is_interruption

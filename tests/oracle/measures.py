@@ -1061,17 +1061,23 @@ def measure_lives(
 
 def lost_gpu_us(
     courses: Sequence[Course], restores: Sequence[Restore], job: Sequence[Event]
-) -> dict[int, int]:
-    """What each attempt's end cost: the training it lost, and the start-up after it."""
-    lost = {course.life.number: 0 for course in courses}
+) -> dict[int, int | None]:
+    """What each attempt's end cost: the training it lost, and the start-up after it. Time of
+    unknown GPUs makes it unknown.
+    """
+    told: list[tuple[int, int, int | None]] = []
     for course in courses:
-        gpus = gpus_of(course.life, job) or 0
-        for cause, us in unsaved_by_cause(course, restores).items():
-            lost[cause] += us * gpus
+        gpus = gpus_of(course.life, job)
+        told += [(cause, us, gpus) for cause, us in unsaved_by_cause(course, restores).items()]
     for before, course in pairwise(courses):
-        gpus = gpus_of(course.life, job) or 0
         recovering = with_recovery(course.slices, course, before.life)
-        lost[before.life.number] += gpus * sum(p.us for p in recovering if p.is_recovery)
+        us = sum(piece.us for piece in recovering if piece.is_recovery)
+        told.append((before.life.number, us, gpus_of(course.life, job)))
+    lost: dict[int, int | None] = {course.life.number: 0 for course in courses}
+    for number, us, gpus in told:
+        so_far = lost[number]
+        if us > 0:
+            lost[number] = None if so_far is None or gpus is None else so_far + us * gpus
     return lost
 
 

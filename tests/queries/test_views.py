@@ -534,6 +534,21 @@ def test_jobs_without_gpus_are_outside_every_rollup_and_unknown_gpus_are_in_seco
         "select interruptions, lost_gpu_seconds from failures_by_team_day "
         "where team = 'fleet' and workload = 'all'",
     )
+    assert [("eight", 7200.0), ("none", 0.0), ("unknown", None)] == rows(
+        warehouse, "select job_id, lost_gpu_seconds from attempts order by job_id"
+    )
+    # only what has GPU-hours is held against them
+    assert [(2, 1, 7200.0, 86400 * 1000 / 8000, 1000.0, 8000.0)] == rows(
+        warehouse,
+        "select counted, counted_of_known_gpus, counted_lost_gpu_seconds, "
+        "interruptions_per_1000_gpu_days, between_interruptions_seconds, "
+        "between_interruptions_gpu_seconds "
+        f"from window_ends('fleet', 'all', date '{FIRST}', date '{FIRST}', 'all') "
+        "where day is null",
+    )
+    assert [(2, 1)] == rows(
+        warehouse, "select jobs, count(*) from job_medians('(none)') group by all"
+    )
     # the identity is that of every attempt
     assert [(3_000_000_000, 0)] == rows(warehouse, "select wall_us, gap_us from identity_by_day")
 
