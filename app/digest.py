@@ -189,24 +189,30 @@ def _monday(week: str | None, published: Mapping[str, Any]) -> date:
             f"week {week} is outside the data, which goes from {first} to {newest}. "
             f"Nearest: --week {near}."
         )
+    if monday > complete:
+        raise NoSuchDigest(
+            f"no day of week {week} is complete yet. Nearest: --week {named(complete)}."
+        )
     return monday
 
 
 def _scope(monday: date, team: str, published: Mapping[str, Any]) -> filters.Scope:
+    """A week; of one that is not over its complete days, beside the same days a week before."""
     starts, newest = published["first_day"], published["newest_day"]
-    complete = published["last_complete_day"]
+    complete, sunday = published["last_complete_day"], monday + timedelta(days=6)
     reaches_back = starts <= monday - _WEEK
     return filters.Scope(
         team=team,
         workload=filters.ALL,
         weight=filters.WEIGHTS[0],
         first_day=monday,
-        last_day=monday + timedelta(days=6),
+        last_day=min(sunday, complete or sunday),
         data_starts=starts,
         newest_day=newest,
-        is_complete=complete is not None and complete >= monday + timedelta(days=6),
+        is_complete=complete is not None and complete >= sunday,
         is_compared=reaches_back,
         why_not_compared="" if reaches_back else f"the data starts {words.day(starts)}",
+        back_days=_WEEK.days,
     )
 
 

@@ -46,6 +46,7 @@ class Scope:
     is_complete: bool  # false: no day is complete yet, so the window ends with the newest
     is_compared: bool
     why_not_compared: str
+    back_days: int | None = None  # to what it is compared with; None: to what lies right before
 
     @property
     def days(self) -> int:
@@ -60,7 +61,7 @@ class Scope:
     @property
     def previous(self) -> tuple[str, str, date, date]:
         """Parameters of the window macros for the equally long window before."""
-        before = timedelta(days=self.days)
+        before = timedelta(days=self.back_days or self.days)
         return self.team, self.workload, self.first_day - before, self.last_day - before
 
     @property

@@ -98,9 +98,18 @@ def test_without_a_week_it_is_the_last_complete_one(
 def test_a_week_that_is_not_complete_says_so(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "This week is not complete yet" in written(
-        capsys, "--week", "2026-W10", "--format", "md"
-    )
+    said = written(capsys, "--week", "2026-W10", "--format", "md")
+
+    assert "This week is not complete yet: told to Tue 3 Mar." in said
+
+
+def test_of_a_week_that_is_not_complete_like_days_are_compared() -> None:
+    days = {"first_day": date(2026, 1, 1), "newest_day": date(2026, 3, 4)}
+    published = {**days, "last_complete_day": date(2026, 3, 3)}
+    scope = digest._scope(date(2026, 3, 2), "fleet", published)
+
+    assert (date(2026, 3, 2), date(2026, 3, 3)) == scope.now[2:]
+    assert (date(2026, 2, 23), date(2026, 2, 24)) == scope.previous[2:]
 
 
 def test_the_first_week_is_compared_with_nothing(
