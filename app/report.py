@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from queries.interrupts import as_keyboard_interrupt
+
 _EXAMPLES = """\
 examples:
   ett-report --output week.html                       the last complete week of the fleet
@@ -36,7 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "json": report_text.json_text,
     }
     try:
-        text = formats[chosen.format](digest.gather(chosen.week, chosen.team))
+        with as_keyboard_interrupt():
+            text = formats[chosen.format](digest.gather(chosen.week, chosen.team))
+    except KeyboardInterrupt:
+        print("ett-report: stopped, nothing is written", file=sys.stderr)
+        return 130
     except (digest.NoSuchDigest, data.NothingPublished) as refusal:
         print(f"ett-report: {refusal}", file=sys.stderr)
         return 2

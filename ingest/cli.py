@@ -26,6 +26,7 @@ from ingest.loader import Loaded
 from ingest.moment import Moment
 from ingest.progress import Progress
 from ingest.settings import Settings, found_settings
+from queries.interrupts import as_keyboard_interrupt
 
 PUBLISH_EVERY_SECONDS = 15.0
 
@@ -87,10 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     began = time.monotonic()
     try:
-        if chosen.watch:
-            watch.run(_watch(chosen))
-            return 0
-        summary = _ingest(chosen)
+        with as_keyboard_interrupt():
+            if chosen.watch:
+                watch.run(_watch(chosen))
+                return 0
+            summary = _ingest(chosen)
     except IngestError as error:
         print(f"ett-ingest: {error}", file=sys.stderr)
         return 2
@@ -241,10 +243,8 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
             ) as opened:
                 run = _Run(opened, settings, reading, moment, forced, chosen.dry_run)
                 run.load(files, summary)
-        except KeyboardInterrupt:
-            raise
         except duckdb.InterruptException:
-            raise KeyboardInterrupt from None
+            raise
         except (duckdb.Error, OSError) as error:
             raise WarehouseUnusable(_why_it_stopped(folder, error)) from None
     return summary

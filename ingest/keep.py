@@ -17,6 +17,7 @@ import duckdb
 from ingest import backup, calendar, check, facts, publish, retention, warehouse
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, found_settings
+from queries.interrupts import as_keyboard_interrupt
 
 _EXAMPLES = """\
 examples:
@@ -39,11 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         do: Callable[[argparse.Namespace], int] = chosen.do
-        return do(chosen)
+        with as_keyboard_interrupt():
+            return do(chosen)
     except IngestError as error:
         _say(str(error))
         return 2
-    except (KeyboardInterrupt, duckdb.InterruptException):
+    except KeyboardInterrupt:
         _say("stopped. The warehouse is as it was, or finished by the same command.")
         return 130
     except (duckdb.Error, OSError) as error:

@@ -30,6 +30,7 @@ from app.monitoring.server import Server
 from app.monitoring.web_config import UnusableWebConfig
 from app.warehouse import connect, refuse_newer
 from queries import NothingPublished, PublishedByNewerRelease, published
+from queries.interrupts import as_keyboard_interrupt
 
 _EXAMPLES = """\
 examples:
@@ -104,8 +105,11 @@ def _backfill(warehouse: Path, target: Path) -> int:
             print(f"ett-exporter: {done} of {days} days", file=sys.stderr)
 
     try:
-        with closing(connect(published(warehouse))) as connection:
+        with as_keyboard_interrupt(), closing(connect(published(warehouse))) as connection:
             samples = backfill.write(connection, target, advance)
+    except KeyboardInterrupt:
+        print(f"ett-exporter: stopped; {target} is not whole", file=sys.stderr)
+        return 130
     except (NothingPublished, duckdb.Error, OSError) as error:
         print(f"ett-exporter: the past could not be written: {error}", file=sys.stderr)
         return 2
