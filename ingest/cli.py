@@ -393,7 +393,7 @@ def _notes(summary: Summary) -> Iterator[str]:
         yield f"cannot read {note}"
     for one in summary.loaded:
         if one.unreadable is not None:
-            yield f"cannot read {one.unreadable}"
+            yield f"nothing loaded: {one.unreadable}"
     for skipped in summary.skipped:
         yield f"left aside {skipped.name}: it {skipped.why}"
 

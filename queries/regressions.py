@@ -287,7 +287,9 @@ def _points(key: Row, lead: Change, panels: Panels) -> Iterator[tuple[str, list[
     """Columns by name, of one series after the other: there are too many points for rows."""
     panel, found = lead.history.panel, lead.episode.found
     first = max(0, min(lead.episode.onset - _POINT_DAYS_BEFORE, panel.days - _POINT_DAYS))
-    days = slice(first, min(first + _POINT_DAYS, panel.days))
+    last = panel.days - 1 if lead.episode.last is None else lead.episode.last
+    until = max(first + _POINT_DAYS, last + 1 + method.WEEK)  # that it goes on, or is over, is seen
+    days = slice(first, min(until, panel.days))
     dates = np.array([_day(panels, number) for number in range(days.start, days.stop)])
     beside = list(_beside(lead))
     drawn = effects.points(lead.history, lead.metric, [row for _, row in beside], found, days)

@@ -217,6 +217,7 @@ def test_the_band_holds_the_days_before_and_not_those_after() -> None:
     )
 
     assert mine["day"].n_unique() == mine.height
+    assert day(DAYS - 1) == mine["day"].max()  # it is open: that it goes on must be seen
     assert before["is_inside"].mean() > 0.85
     assert after["is_inside"].mean() < 0.1
 

@@ -294,7 +294,7 @@ def test_a_text_dump_that_gives_no_line_is_told_and_remembered_by_nothing(
     said = capsys.readouterr().out
 
     assert 2 == status
-    assert "cannot read" in said
+    assert f"nothing loaded: {dump} has no header of sacct" in said
     assert [] == kept(warehouse, "from files")
 
 
