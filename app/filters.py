@@ -166,7 +166,35 @@ def opened(chosen: Scope) -> Opened:
             "No attempt ran here in these days. Choose more days, all workloads, or another team."
         )
         st.stop()
+    if chosen.weight == WEIGHTS[0] and tells_more_by_wall(now):
+        _offer_wall()
     return Opened(now=now, before=before, about=sentence(chosen, now))
+
+
+def tells_more_by_wall(window: Mapping[str, Any]) -> bool:
+    """Whether no job that says what it did says on how many GPUs; `window` as in `Opened.now`."""
+    by_gpu, by_wall = (
+        (window.get(held) or 0) - (window.get(silent) or 0)
+        for held, silent in (
+            ("gpu_seconds", "uninstrumented_gpu_seconds"),
+            ("wall_seconds", "uninstrumented_seconds"),
+        )
+    )
+    return bool(by_wall > 0 and by_gpu <= 0)
+
+
+def _offer_wall() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            "The GPUs of these jobs are unknown, so nothing of them can be told in GPU-hours. "
+            "Wall weight counts the hours of every attempt the same."
+        )
+        st.button(
+            "Show by wall weight",
+            icon=":material/schedule:",
+            on_click=choose,
+            args=("weight", WEIGHTS[1]),
+        )
 
 
 def area() -> str:
@@ -198,7 +226,9 @@ def sentence(
         words.days(scope.first_day, scope.last_day),
         f"{words.many(window.get('jobs') or 0, 'job')}, "
         f"{words.many(window.get('attempts') or 0, 'attempt')}, "
-        f"{words.hours(window.get('gpu_seconds') or 0)} GPU-hours",
+        f"{words.hours(window.get('gpu_seconds') or 0)} GPU-hours"
+        if window.get("gpu_seconds") or not window.get("wall_seconds")
+        else f"{words.hours(window['wall_seconds'])} hours, GPUs unknown",
     ]
     if scope.weight != WEIGHTS[0]:
         parts.append("every attempt counts the same")

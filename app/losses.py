@@ -41,7 +41,7 @@ def row(chosen: filters.Scope, window: filters.Opened) -> None:
     now = data.row(LOSSES, *chosen.now, chosen.weight)
     before = data.row(LOSSES, *chosen.previous, chosen.weight) if chosen.is_compared else {}
     days = data.frame(LOSSES_BY_DAY, *chosen.month, chosen.weight)
-    silent = kpis.not_reported(window.now)
+    silent = kpis.not_reported(window.now, chosen.weight)
     measures = words.glossary()
     with st.grid(6, min_column_width=128, gap="small"):
         tiles.kpi(
@@ -154,6 +154,43 @@ def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql:
         table=table,
         about=about,
         measures=("lost_gpu_seconds",),
+        sql=sql,
+    )
+
+
+def attempts(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql: str) -> None:
+    """The table of attempts by hours, where no GPUs are known; a selected row opens the job."""
+    picked = st.dataframe(
+        table,
+        key="attempts lost table",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=parts.table_height(table.height, 640),
+        hide_index=True,
+        placeholder=words.UNKNOWN,
+        alt=f"Attempts that lost most hours. {about}",
+        column_config={
+            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+            "lost_hours": st.column_config.ProgressColumn(
+                "lost hours" if area == filters.ALL else f"hours of {area}",
+                format="compact",
+                min_value=0,
+                max_value=float(table["lost_hours"].to_numpy().max()),
+            ),
+            "wall_hours": st.column_config.NumberColumn("wall hours", format="%.1f"),
+            "ended_at": st.column_config.DatetimeColumn("ended", format="D MMM HH:mm"),
+        },
+    )
+    rows = picked["selection"]["rows"]
+    if rows:
+        one = table.row(rows[0], named=True)
+        st.switch_page(
+            "views/job.py", query_params={"job": one["job_id"], "attempt": str(one["attempt"])}
+        )
+    parts.footer(
+        stem=chosen.stem("lost-time", "attempts"),
+        table=table,
+        about=about,
         sql=sql,
     )
 

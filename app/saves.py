@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import streamlit as st
 
-from app import data, filters, intervals, money, parts, tiles, words
+from app import data, filters, intervals, kpis, money, parts, tiles, words
 from app.charts.saving import LONGEST, SHORTEST, Saving, interval_bar
 from app.palette import Palette
 
@@ -123,6 +123,15 @@ def sentence(saving: Saving, habits: Mapping[str, Any], chosen: filters.Scope) -
     weekly = (loses - least) * loop / chosen.days * _WEEK
     of_whom = "the fleet" if chosen.team == filters.FLEET else words.code(chosen.team)
     return f"{said}: {words.hours(weekly)} {chosen.hours} a week for {of_whom}."
+
+
+def why_no_gain(habits: Mapping[str, Any]) -> str:
+    """Why no interval is said to be better than another; `habits` as `row` returns it."""
+    if not habits.get("attempts_with_interval"):
+        return "no attempt saved twice"
+    if not habits["interruptions"] and not habits["fleet_interruptions_per_job_day"]:
+        return "nothing was interrupted"
+    return "the GPUs of these jobs are unknown"
 
 
 def curve(saving: Saving) -> pl.DataFrame:
@@ -252,7 +261,8 @@ def _row(
                 show=words.hours,
                 difference=words.more_hours,
                 rests_on=window["attempts"],
-                note=_priced(
+                note=kpis.not_reported(window, chosen.weight)
+                or _priced(
                     f"{words.ratio(now / whole if now is not None and whole else None, 2)} of "
                     f"{words.hours(whole)}",
                     now,
@@ -294,7 +304,7 @@ def _row(
             rests_on=habits["attempts_with_interval"],
             note=_priced("each attempt at its best interval", habits["gain_seconds"], chosen)
             if habits["gain_seconds"] is not None
-            else "nothing was interrupted",
+            else why_no_gain(habits),
             series=[],
         )
 

@@ -81,6 +81,7 @@ TEAMS: Final = """
 select
     team,
     if($4 = 'gpu', ett_gpu_ratio, ett_ratio) as ett_ratio,
+    if($4 = 'gpu', lost_gpu_seconds, lost_seconds) as lost_amount,
     lost_gpu_seconds,
     gpu_seconds,
     attempts_ended

@@ -55,7 +55,11 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             difference=lambda change: f"{change:+.2f}",
             rests_on=window["attempts"],
             note=f"{words.many(now['counted'], 'interruption')} in "
-            f"{words.compact((now['gpu_seconds'] or 0) / 86400)} GPU-days",
+            + (
+                f"{words.compact(now['gpu_seconds'] / 86400)} GPU-days"
+                if now["gpu_seconds"]
+                else "an unknown number of GPU-days"
+            ),
             series=days["interruptions_per_1000_gpu_days"].to_list(),
         )
         between = now["between_interruptions_gpu_seconds"]
@@ -67,7 +71,11 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             show=words.duration,
             difference=words.more_time,
             rests_on=now["counted"],
-            note=f"one in {words.hours(between)} GPU-hours" if between else "none in these days",
+            note=f"one in {words.hours(between)} GPU-hours"
+            if between
+            else f"of attempts; {words.many(now['counted'], 'interruption')}, GPUs unknown"
+            if now["counted"]
+            else "none in these days",
             series=days["between_interruptions_seconds"].to_list(),
         )
         tiles.kpi(

@@ -87,7 +87,7 @@ BUCKETS: Final = ("1-8", "9-64", "65-512", "513+")
 def row(chosen: filters.Scope, window: filters.Opened) -> None:
     """Draw the six numbers."""
     days = _month(chosen)
-    silent = kpis.not_reported(window.now)
+    silent = kpis.not_reported(window.now, filters.WEIGHTS[1])
     with st.grid(6, min_column_width=128, gap="small"):
         for short, name in (("tts", "Start"), ("ttr", "Recover")):
             for part in ("p50", "p90"):
@@ -107,7 +107,7 @@ def row(chosen: filters.Scope, window: filters.Opened) -> None:
                     else silent or f"{nothing} in these days",
                     series=days[key].to_list(),
                 )
-        _held(chosen, window, silent)
+        _held(chosen, window, kpis.not_reported(window.now, chosen.weight))
         _never(chosen, silent)
 
 
@@ -196,13 +196,17 @@ def _held(chosen: filters.Scope, window: filters.Opened, silent: str) -> None:
     days = data.frame(losses.LOSSES_BY_DAY, *chosen.month, chosen.weight)
     amounts = [_starting(each) for each in days.iter_rows(named=True)]
     amount = _starting(now)
-    share = f", {words.ratio(now['recovery'])} of all again" if now["recovery"] else ""
+    share = (
+        f"; recovery alone is {words.ratio(now['recovery'])} of all {chosen.hours}"
+        if now["recovery"]
+        else ""
+    )
     paid = money.cost(amount) if chosen.weight == "gpu" else ""
     tiles.kpi(
         words.glossary()["start_up_gpu_seconds"],
         None if silent else amount,
         _starting(before) if before else None,
-        label="In start-up",
+        label="Start-up and recovery",
         show=words.hours,
         difference=words.more_hours,
         rests_on=window.now["attempts"],

@@ -109,7 +109,7 @@ with (
 ):
     jobs = data.frame(JOBS, *chosen.now, chosen.weight)
     if jobs.is_empty():
-        st.caption("No job of these days saved twice, or none was ever interrupted.")
+        st.caption(f"No interval is known to be worth changing: {saves.why_no_gain(habits)}.")
     else:
         st.caption(
             f"By {chosen.hours} to gain in these days. The dot is the job's interval, the tick its "

@@ -170,7 +170,11 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
             sql=CAUSES,
         )
         whole = data.row(stops.ENDS, *of_kind)["counted_lost_gpu_seconds"]
-        in_all = money.beside(f"{words.hours(whole)} GPU-hours in all", whole)
+        in_all = (
+            "The GPUs of these jobs are unknown, and with them what this took"
+            if filters.tells_more_by_wall(opened.now)
+            else money.beside(f"{words.hours(whole)} GPU-hours in all", whole)
+        )
         st.caption(
             f"{in_all}: training that was discarded and the start-up of the recovery. "
             "A bar is cut into its causes, a dot is a count. Click a piece, or choose its cause "
@@ -207,6 +211,8 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
     cells = data.frame(BY_TEAM, workload, chosen.first_day, chosen.last_day, counted)
     if cells.is_empty():
         st.caption(nothing)
+    elif cells["lost_gpu_ratio"].drop_nulls().is_empty():
+        st.caption("The GPUs of these jobs are unknown, and this share is one of GPU-hours.")
     else:
         teams = cells["team"].unique(maintain_order=True).to_list()
         shown = teams[:MOST_TEAMS]

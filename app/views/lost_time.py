@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from app import alts, data, filters, losses, parts, selects, words
+from app import alts, data, filters, kpis, losses, parts, selects, words
 from app.charts.pairs import pairs
 from app.charts.stack import one_area, stack
 from app.charts.team_areas import team_areas
@@ -77,6 +77,28 @@ order by lost_gpu_seconds desc, job_id
 limit 20
 """
 
+# What it lost in hours: for attempts whose GPUs are unknown. {lost}: of one attempt, in seconds.
+ATTEMPTS = """
+select
+    job_id,
+    {lost} / 3600 as lost_hours,
+    attempt,
+    team,
+    outcome,
+    wall_seconds / 3600 as wall_hours,
+    ended_at
+from attempts
+where
+    is_counted
+    and is_instrumented
+    and {lost} > 0
+    and ($1 = 'fleet' or team = $1)
+    and ($2 = 'all' or workload = $2)
+    and ended_day between $3 and $4
+order by lost_hours desc, job_id, attempt
+limit 20
+"""
+
 chosen = filters.show()
 area = filters.area()
 window = filters.opened(chosen)
@@ -86,9 +108,11 @@ target: float | None = data.row(selects.TARGET, chosen.team).get("ett_ratio")
 first, last, newest = chosen.first_day, chosen.last_day, chosen.newest_day
 
 losses.row(chosen, window)
-if not window.now["instrumented_ratio"]:
+if kpis.not_reported(window.now, filters.WEIGHTS[1]):
     st.caption("All of this time is uninstrumented: its sources cannot say what it was spent on.")
     st.stop()
+if kpis.not_reported(window.now, chosen.weight):
+    st.stop()  # the line above the numbers says why, and how to see more
 if area != filters.ALL:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Looking at **{words.area(area)}**: {words.areas()[area].meaning}")
@@ -227,17 +251,21 @@ with left, parts.card("First tries and retries", "What does starting cost, and s
             sql=selects.AREAS,
         )
         st.caption("Slanted lines: start-up after an interruption, before its first batch.")
+is_weighed = not filters.tells_more_by_wall(window.now)
 with (
     right,
     parts.card(
-        "Jobs that lost most"
-        if area == filters.ALL
-        else f"Jobs that lost most to {words.area(area)}",
+        f"{'Jobs' if is_weighed else 'Attempts'} that lost most"
+        + ("" if area == filters.ALL else f" to {words.area(area)}"),
         "Which jobs should someone look at first? Select a row to see the job.",
     ),
 ):
-    jobs = data.frame(JOBS, *chosen.now, area)
+    lost = "(wall_seconds - effective_seconds)" if area == filters.ALL else f"{area}_seconds"
+    sql = JOBS if is_weighed else ATTEMPTS.format(lost=lost)
+    jobs = data.frame(sql, *chosen.now, *((area,) if is_weighed else ()))
     if jobs.is_empty():
         st.caption("No job lost time to this in these days. Choose more days, or all areas.")
+    elif is_weighed:
+        losses.jobs(jobs, area, chosen, about, sql)
     else:
-        losses.jobs(jobs, area, chosen, about, JOBS)
+        losses.attempts(jobs, area, chosen, about, sql)

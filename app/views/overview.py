@@ -33,6 +33,7 @@ target: float | None = data.row(selects.TARGET, team).get("ett_ratio")
 ett = "ett_gpu_ratio" if chosen.weight == "gpu" else "ett_ratio"
 
 kpis.row(chosen, now, before, target)
+silent = kpis.not_reported(now, chosen.weight)
 
 # -- ETT by day ----------------------------------------------------------------------------------
 
@@ -44,22 +45,25 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
         days.select("day", "is_complete", "ett_ratio"), earlier, chosen, value="ett_ratio"
     )
     previous = table.select("day", ett_ratio="previous_ett_ratio").drop_nulls()
-    parts.chart(
-        ett_by_day(
-            days,
-            previous,
-            regressed.marks(team, first, chosen.newest_day),
-            target,
-            colours,
-            parts.STANDARD,
-        ),
-        alt=f"ETT by day: {alts.by_day(days, 'ett_ratio', words.ratio)}. {about}",
-        stem=chosen.stem("overview", "ett-by-day"),
-        table=table,
-        about=about,
-        measures=(ett,),
-        sql=selects.BY_DAY,
-    )
+    if silent:
+        st.caption(f"There is no ETT to draw: {silent[0].lower()}{silent[1:]}.")
+    else:
+        parts.chart(
+            ett_by_day(
+                days,
+                previous,
+                regressed.marks(team, first, chosen.newest_day),
+                target,
+                colours,
+                parts.STANDARD,
+            ),
+            alt=f"ETT by day: {alts.by_day(days, 'ett_ratio', words.ratio)}. {about}",
+            stem=chosen.stem("overview", "ett-by-day"),
+            table=table,
+            about=about,
+            measures=(ett,),
+            sql=selects.BY_DAY,
+        )
 
 # -- where the GPU-hours went, and what moved ETT ------------------------------------------------
 
@@ -84,26 +88,29 @@ with (
     earlier = data.frame(selects.AREAS, *chosen.previous, chosen.weight)
     by_area = kpis.shares(areas, earlier if chosen.is_compared else earlier.clear())
     whole = float(areas["amount"].sum())
-    parts.chart(
-        cascade(
-            kpis.labelled(areas, by_area),
-            colours,
-            f"all {chosen.hours}",
-            f"<b>{words.hours(whole)}</b>",
-        ),
-        alt=f"{chosen.hours} by area: {alts.listed(kpis.told(by_area))}. {about}",
-        stem=chosen.stem("overview", "cascade"),
-        table=by_area,
-        about=about,
-        measures=(ett, "lost_gpu_seconds", "share_gpu_ratio"),
-        sql=selects.AREAS,
-        on_pick=look_at,
-    )
-    is_cut = now["lost_amount"] is not None and now["lost_amount"] < whole / 2
-    st.caption(
-        "Slanted lines: start-up after an interruption."
-        + (" The long bars are cut at the left." if is_cut else "")
-    )
+    if not whole:
+        st.caption(f"There is nothing to draw: {silent[0].lower()}{silent[1:]}.")
+    else:
+        parts.chart(
+            cascade(
+                kpis.labelled(areas, by_area),
+                colours,
+                f"all {chosen.hours}",
+                f"<b>{words.hours(whole)}</b>",
+            ),
+            alt=f"{chosen.hours} by area: {alts.listed(kpis.told(by_area))}. {about}",
+            stem=chosen.stem("overview", "cascade"),
+            table=by_area,
+            about=about,
+            measures=(ett, "lost_gpu_seconds", "share_gpu_ratio"),
+            sql=selects.AREAS,
+            on_pick=look_at,
+        )
+        is_cut = now["lost_amount"] is not None and now["lost_amount"] < whole / 2
+        st.caption(
+            "Slanted lines: start-up after an interruption."
+            + (" The long bars are cut at the left." if is_cut else "")
+        )
     if most_lost := kpis.largest_loss(by_area):
         st.button(
             f"Look at {words.area(most_lost)}, the largest loss",
@@ -117,7 +124,7 @@ with right, parts.card("What moved ETT", "What lifted it, what pulled it down, a
     if before.get("ett") is None or now["ett"] is None:
         st.caption(
             "There is nothing to compare with: "
-            + (chosen.why_not_compared or "choose previous under Compared with")
+            + (silent or chosen.why_not_compared or "choose previous under Compared with")
             + "."
         )
     else:
@@ -172,11 +179,7 @@ if team == filters.FLEET:
                         args=("team", name),
                         help="Show this team",
                     )
-                    change = words.change(row["ett_ratio"], then.get(name))
-                    st.caption(
-                        f"{words.ratio(row['ett_ratio'])} {change} \u00b7 "
-                        f"{words.hours(row['lost_gpu_seconds'])} GPU-hours lost"
-                    )
+                    st.caption(kpis.team(row, then.get(name), chosen, silent))
                     st.plotly_chart(
                         small_team(own, fleet, target, axes, colours, parts.SPARKLINE),
                         theme=None,

@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from app import alts, data, filters, parts, regressed, selects, waits, words
+from app import alts, data, filters, kpis, parts, regressed, selects, waits, words
 from app.charts.days import spread
 from app.charts.dumbbells import dumbbells
 from app.charts.lines import Line, lines_by_day
@@ -35,7 +35,7 @@ before = chosen.previous
 newest = chosen.newest_day
 
 waits.row(chosen, window)
-if not window.now["instrumented_ratio"]:
+if kpis.not_reported(window.now, filters.WEIGHTS[1]):
     st.caption("All of this time is uninstrumented: its sources cannot say when training began.")
     st.stop()
 
@@ -292,7 +292,11 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
         else teams.filter(pl.col("team").is_in(wanted))
     )
     if shown["publishing_ratio"].drop_nulls().is_empty():
-        st.caption("No source reports the stage model_publish here.")
+        st.caption(
+            "The GPUs of these jobs are unknown, and this share is one of GPU-hours."
+            if filters.tells_more_by_wall(window.now)
+            else "No source reports the stage model_publish here."
+        )
     else:
         texts = [
             f"{words.ratio(share, 0)} of {words.hours(whole)}"

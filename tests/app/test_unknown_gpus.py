@@ -1,0 +1,112 @@
+"""The pages on a fleet whose dumps say what jobs did, but not on how many GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.app import serving
+from tests.app.opening import (
+    CHECKPOINTS,
+    FAILURES,
+    LOST,
+    OVERVIEW,
+    PAGES,
+    START,
+    markdown,
+    open_page,
+    said,
+)
+
+UNKNOWN = ":gray[\u2013]"
+WINDOWED = (OVERVIEW, LOST, START, CHECKPOINTS, FAILURES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("unknown")
+    known = serving.fleet(teams=("ranking", "feed"), days=30)
+    attempts = [
+        replace(attempt, gpus=None)
+        for attempt in known.attempts
+        if "uninstrumented" not in attempt.areas
+    ]
+    serving.publish(path, replace(known, attempts=attempts))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(folder))
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("weight", ["gpu", "wall"])
+def test_nothing_fails_or_is_called_uninstrumented(path: str, weight: str) -> None:
+    page = open_page(path, weight=weight, attribution="all")
+
+    assert not [each for each in page.error if "could not be read" in each.value]
+    assert not any("is uninstrumented" in text or "Not reported" in text for text in said(page))
+    assert not any(" 0 GPU-hours" in text for text in said(page))
+
+
+@pytest.mark.parametrize("path", WINDOWED)
+def test_by_gpus_a_page_says_what_is_unknown_and_wall_weight_is_one_click_away(path: str) -> None:
+    page = open_page(path)
+
+    assert any(text.startswith("The GPUs of these jobs are unknown") for text in markdown(page))
+
+    [button] = [each for each in page.button if each.label == "Show by wall weight"]
+    button.click().run()
+
+    assert "wall" == page.sidebar.button_group(key="weight").value
+    assert not any(text.startswith("The GPUs of these jobs") for text in markdown(page))
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST])
+def test_by_wall_every_number_of_lost_time_is_there(path: str) -> None:
+    page = open_page(path, weight="wall")
+    shown = {metric.label: metric.value for metric in page.metric}
+
+    assert ["Loss budget left"] * (path == OVERVIEW) == [
+        label for label, value in shown.items() if value == UNKNOWN
+    ]
+
+
+def test_by_wall_the_attempts_that_lost_most_hours_are_listed() -> None:
+    page = open_page(LOST, weight="wall", area="unsaved")
+    lost = page.dataframe[0].value["lost_hours"].tolist()
+
+    assert lost
+    assert sorted(lost, reverse=True) == lost
+    assert "Attempts that lost most to unsaved" in [each.value for each in page.subheader]
+
+
+@pytest.mark.parametrize("weight", ["gpu", "wall"])
+def test_waits_and_counts_need_no_gpus(weight: str) -> None:
+    page = open_page(START, weight=weight)
+    shown = {metric.label: metric.value for metric in page.metric}
+
+    assert UNKNOWN not in [shown["Start p50"], shown["Recover p50"], shown["Never trained"]]
+    assert "Time to start by day" in [heading.value for heading in page.subheader]
+
+
+def test_interruptions_are_not_said_to_be_none() -> None:
+    page = open_page(FAILURES, attribution="all")
+
+    assert not any("none in these days" in text for text in said(page))
+    assert any("interruptions, GPUs unknown" in text for text in said(page))
+    assert any("an unknown number of GPU-days" in text for text in said(page))
+
+
+def test_what_cannot_be_gained_has_its_own_reason() -> None:
+    by_gpu, by_wall = (open_page(CHECKPOINTS, weight=weight) for weight in ("gpu", "wall"))
+    tile = by_wall.metric[4]
+
+    assert not any("nothing was interrupted" in text for text in said(by_gpu))
+    assert any(
+        "worth changing: the GPUs of these jobs are unknown" in text for text in said(by_gpu)
+    )
+    assert ("To gain, hours", False) == (tile.label, tile.value == UNKNOWN)
