@@ -162,13 +162,43 @@ def opened(chosen: Scope) -> Opened:
     if not chosen.is_complete:
         st.warning("No day is complete yet: these numbers are of days that may still grow.")
     if not now.get("attempts"):
-        st.caption(
-            "No attempt ran here in these days. Choose more days, all workloads, or another team."
-        )
+        _say_when(chosen)
         st.stop()
     if chosen.weight == WEIGHTS[0] and tells_more_by_wall(now):
         _offer_wall()
     return Opened(now=now, before=before, about=sentence(chosen, now))
+
+
+def _say_when(chosen: Scope) -> None:
+    """Say on which day the choice has data, and lead there."""
+    near = data.row(selects.NEAREST, *chosen.now)
+    if not near:
+        st.caption("No attempt of this choice is in the warehouse on any day.")
+        with st.container(horizontal=True):
+            for name, widest, label in (
+                ("workload", ALL, "Show all workloads"),
+                ("team", FLEET, "Show the whole fleet"),
+            ):
+                if getattr(chosen, name) != widest:
+                    st.button(label, on_click=choose, args=(name, widest))
+        return
+    day: date = near["day"]
+    nearest = f"The nearest day with data for this choice is {day:%a} {day.day} {day:%b %Y}"
+    told = f"No attempt ran here in these days. {nearest}"
+    wide = [days for days in DAYS if timedelta(0) <= chosen.last_day - day < timedelta(days=days)]
+    if day > chosen.last_day:
+        told += ", which is not complete yet: these pages tell of complete days only"
+    elif not wide:
+        told += f", more than {DAYS[-1]} days before the newest complete one"
+    st.caption(f"{told}. Jobs of that day can be looked at:" if not wide else f"{told}.")
+    if wide:
+        st.button(f"Show {wide[0]} days", on_click=choose, args=("days", wide[0]))
+        return
+    jobs = data.frame(selects.JOBS_OF_DAY, chosen.team, chosen.workload, day)["job_id"]
+    with st.container(horizontal=True, gap="medium"):
+        for job_id in jobs:
+            st.page_link("views/job.py", label=words.code(job_id, 60), query_params={"job": job_id})
+        st.page_link("views/jobs.py", label="All jobs", icon=":material/list_alt:")
 
 
 def tells_more_by_wall(window: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ between saves. A name that it lacks stands for what was measured.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -109,24 +110,37 @@ def sliders(habits: Mapping[str, Any]) -> Saving:
     return Saving(blocked, per_day, minutes * 60, habits.get("interval_p50_seconds"))
 
 
-def sentence(saving: Saving, habits: Mapping[str, Any], chosen: filters.Scope) -> str:
-    """What the chosen interval loses, and what the best one would gain, in words."""
+def sentence(
+    saving: Saving,
+    habits: Mapping[str, Any],
+    chosen: filters.Scope,
+    name: Callable[[str], str] = words.whole,
+) -> str:
+    """What the chosen interval loses, and what the best one would gain, in words.
+
+    No gain where something was not measured: the sliders then start at an example. `name` turns a
+    team into what the sentence is for, such as `words.code` for Markdown.
+    """
     loses, least = saving.wasted(saving.interval), saving.wasted(saving.best)
     said = (
-        f"At {words.duration(saving.interval)} this loses **{words.ratio(loses, 2)}** of "
-        f"train-loop time. At {words.duration(saving.best)} it would lose "
-        f"**{words.ratio(least, 2)}**"
+        f"At {words.duration(saving.interval)} this loses {words.ratio(loses, 2)} of "
+        f"train-loop time. At {words.duration(saving.best)} it would lose {words.ratio(least, 2)}"
     )
+    invented = [what for what, value in _measured(habits).items() if not value]
+    if invented:
+        return f"Not measured here, an example: {' and '.join(invented)}. {said}."
     loop = habits.get("loop_seconds")
     if not loop:
         return f"{said}."
     weekly = (loses - least) * loop / chosen.days * _WEEK
-    of_whom = "the fleet" if chosen.team == filters.FLEET else words.code(chosen.team)
+    of_whom = "the fleet" if chosen.team == filters.FLEET else name(chosen.team)
     return f"{said}: {words.hours(weekly)} {chosen.hours} a week for {of_whom}."
 
 
 def why_no_gain(habits: Mapping[str, Any]) -> str:
     """Why no interval is said to be better than another; `habits` as `row` returns it."""
+    if not habits:
+        return "what was measured could not be read"
     if not habits.get("attempts_with_interval"):
         return "no attempt saved twice"
     if not habits["interruptions"] and not habits["fleet_interruptions_per_job_day"]:
@@ -321,7 +335,13 @@ def _slider(slider: Slider) -> float:
         number = _number(asked)
         if number is not None:
             wanted = intervals.nearest(number, slider.steps)
-        if number is None or abs(wanted / number - 1) > 1e-6:
+        if number is None:
+            st.warning(
+                f"The link asks for {slider.name} = {words.code(asked)}, which is no number above "
+                f"0. {slider.show(wanted)} is shown, "
+                + ("the step nearest to what was measured." if slider.measured else "an example.")
+            )
+        elif abs(wanted / number - 1) > 1e-6:
             st.warning(
                 f"The link asks for {slider.name} = {words.code(asked)}. "
                 f"The nearest step, {slider.show(wanted)}, is shown."
@@ -368,6 +388,15 @@ def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
     )
 
 
+def _measured(habits: Mapping[str, Any]) -> dict[str, float | None]:
+    """What the sliders start at, by what it is; none, or nothing, where it was not measured."""
+    return {
+        "what a save blocks": habits.get("checkpoint_save_p50_seconds"),
+        "how often jobs are interrupted": _per_day(habits),
+        "the time between saves": habits.get("interval_p50_seconds"),
+    }
+
+
 def _per_day(habits: Mapping[str, Any]) -> float | None:
     enough = (habits.get("interruptions") or 0) >= tiles.TOO_FEW
     rate: float | None = habits.get(
@@ -385,7 +414,7 @@ def _number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if 0 < number < 1e9 else None
+    return number if 0 < number < math.inf else None
 
 
 def _rate(value: float | None) -> str:

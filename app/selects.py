@@ -55,6 +55,30 @@ where days.day between $3 and $4
 order by days.day
 """
 
+# The day with an attempt of the choice that is nearest to the window.
+NEAREST: Final = """
+select day
+from team_day_totals
+where team = $1 and workload = $2 and attempts_running > 0
+order by greatest(date_diff('day', day, $3::date), date_diff('day', $4::date, day)), day desc
+limit 1
+"""
+
+# $1: team, $2: workload, $3: day
+JOBS_OF_DAY: Final = """
+select job_id
+from attempts
+where
+    is_counted
+    and ($1 = 'fleet' or team = $1)
+    and ($2 = 'all' or workload = $2)
+    and started_day <= $3
+    and ended_day >= $3
+group by job_id
+order by sum(wall_seconds) desc, job_id
+limit 5
+"""
+
 DAYS: Final = "select day, is_complete from days where day between ? and ? order by day"
 
 # $5: weight. Uninstrumented time has no share: ETT does not speak of it.

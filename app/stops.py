@@ -148,14 +148,20 @@ def load_sentence(load: pl.DataFrame) -> str:
         2 * load["usual_distance_ratio"][0] / load["is_recent"].to_list().count(True) ** 0.5
     )
     if abs(distance) <= usual:
-        return f"{slope} The last 7 days lie on the line, within what days vary."
+        return (
+            f"{slope} The last 7 days, each weighing as much as attempts ended on it, lie on the "
+            "line, within what days vary."
+        )
     side, meaning = (
         ("above", "the scheduler took more than the load explains")
         if distance > 0
         else ("below", "the scheduler took less than the load explains")
     )
     size = words.points(abs(distance)).lstrip("+")
-    return f"{slope} The last 7 days lie {size} {side} it: {meaning}."
+    return (
+        f"{slope} The last 7 days, each weighing as much as attempts ended on it, lie {size} "
+        f"{side} it: {meaning}."
+    )
 
 
 def cells(domains: pl.DataFrame) -> pl.DataFrame:
@@ -166,7 +172,7 @@ def cells(domains: pl.DataFrame) -> pl.DataFrame:
         value="lost_gpu_ratio",
         hover=pl.Series(
             [
-                f"<b>{words.figure(team)}</b>, {words.figure(domain)}<br>"
+                f"<b>{words.figure(team, 256)}</b>, {words.figure(domain)}<br>"
                 f"{words.hours(lost)} GPU-hours, {words.many(interruptions, 'interruption')}"
                 for team, domain, lost, interruptions in domains.select(
                     "team", "failure_domain", "lost_gpu_seconds", "interruptions"

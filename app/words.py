@@ -172,7 +172,7 @@ def age(passed: timedelta) -> str:
 
 def code(text: str, limit: int = 120) -> str:
     """Text as Markdown code: no link, image, directive, dash or arrow is made of it."""
-    line = clipped(text, limit)
+    line = _without_icons(clipped(text, limit))
     if not line.strip():
         return "` (empty) `"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
@@ -181,7 +181,12 @@ def code(text: str, limit: int = 120) -> str:
 
 def prose(text: str, limit: int = 60) -> str:
     """Text within a Markdown sentence: what Markdown or streamlit would read is escaped."""
-    return _MARKUP.sub(r"\\\g<0>", clipped(text, limit))
+    return _MARKUP.sub(r"\\\g<0>", _without_icons(clipped(text, limit)))
+
+
+def _without_icons(line: str) -> str:
+    """The line with what streamlit would take for an icon, even within code, cut in two."""
+    return line.replace(":material/", ":\u2060material/")  # a joiner: it has no width
 
 
 def figure(text: str, limit: int = 60) -> str:

@@ -95,10 +95,23 @@ def stopped_by_day(
         [*traces, *_earlier(previous, palette)],
         margin={"t": 12},
         x=day_axis(spine),
-        y={"rangemode": "tozero", "nticks": 5, "tickformat": ",d", "ticklabelstandoff": 6},
+        y=_whole(days, previous),
         barmode="stack",
         hovermode="x unified",
     )
+
+
+def _whole(days: pl.DataFrame, previous: pl.DataFrame) -> dict[str, Any]:
+    """An axis of counts, which has no ticks between them."""
+    stacked = days.group_by("day").agg(pl.col("interruptions").sum())["interruptions"].to_list()
+    most = max([*stacked, *previous["counted"].to_list()], default=0)
+    return {
+        "rangemode": "tozero",
+        "nticks": 5,
+        "dtick": 1 if most <= 4 else None,
+        "tickformat": ",d",
+        "ticklabelstandoff": 6,
+    }
 
 
 def cost(causes: pl.DataFrame, palette: Palette) -> go.Figure:

@@ -20,6 +20,7 @@ _TICKS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28
 def day_axis(days: pl.DataFrame) -> dict[str, Any]:
     """Settings of an x axis that holds every `day` of the frame with half a day on both sides."""
     return {
+        "type": "date",  # plotly would guess a number where no trace has a day
         "range": padded(days),
         "tickformat": "%-d %b",
         "nticks": 8,
@@ -41,6 +42,19 @@ def padded(days: pl.DataFrame) -> list[datetime] | None:
     if not isinstance(first, date) or not isinstance(last, date):
         return None
     return [_midnight(first) - _HALF_DAY, _midnight(last) + _HALF_DAY]
+
+
+def dots(values: pl.Series, size: int, *, is_marked: bool) -> dict[str, Any]:
+    """Mode and marker of a line by day: a day between two without a value is always a dot.
+
+    A line draws nothing of such a day. `is_marked`: every day is a dot.
+    """
+    known = values.is_not_null()
+    alone = known & ~known.shift(1, fill_value=False) & ~known.shift(-1, fill_value=False)
+    if is_marked or not alone.any():
+        return {"mode": "lines+markers" if is_marked else "lines", "marker": {"size": size}}
+    sizes = [size if is_alone else 0 for is_alone in alone]
+    return {"mode": "lines+markers", "marker": {"size": sizes, "line": {"width": 0}}}
 
 
 def stretches(days: pl.DataFrame, *columns: str) -> list[pl.DataFrame]:

@@ -36,6 +36,7 @@ def heat(
         if row in row_at and column in column_at:
             values[row_at[row], column_at[column]] = value
             hovers[row_at[row], column_at[column]] = hover
+    width = max(6, min(18, 108 // max(len(columns), 1)))  # characters that stand side by side
     most = float(np.nanmax(values, initial=0.0)) or 1.0
     ramp = palette.sequential
     steps = len(ramp) - 1
@@ -74,15 +75,18 @@ def heat(
             "side": "top",
             "tickvals": list(column_at.values()),
             "ticktext": [
-                f"<b>{words.figure(name, 18)}</b>" if name == marked else words.figure(name, 18)
+                f"<b>{words.figure(name, width)}</b>"
+                if name == marked
+                else words.figure(name, width)
                 for name in columns
             ],
+            "tickangle": 0,
             "tickfont": {"color": palette.text, "size": 12},
         },
         y={
             "autorange": "reversed",
             "tickvals": list(row_at.values()),
-            "ticktext": [words.figure(name, 28) for name in rows],
+            "ticktext": [words.figure(name, 24) for name in rows],
             "showgrid": False,
             "tickfont": {"color": palette.text, "size": 13},
             "ticklabelstandoff": 6,

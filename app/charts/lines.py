@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.charts.canvas import drawn
-from app.charts.days import few_days
+from app.charts.days import dots, few_days
 from app.palette import Palette
 
 
@@ -70,11 +70,10 @@ def _drawn_line(
 ) -> dict[str, Any]:
     return {
         "type": "scatter",
-        "mode": "lines+markers" if days.height <= 35 else "lines",
+        **dots(days[line.column], 4, is_marked=days.height <= 35),
         "x": days["day"].to_numpy(),
         "y": days[line.column].to_numpy(),
         "line": {"color": palette.area("effective"), "width": 2, "dash": line.dash},
-        "marker": {"size": 4},
         "connectgaps": False,
         "text": [show(value) for value in days[line.column]],
         "hovertemplate": f"{line.name} %{{text}}<extra></extra>",
@@ -87,7 +86,7 @@ def _previous(
     values = days[f"previous_{line.column}"]
     return {
         "type": "scatter",
-        "mode": "lines",
+        **dots(values, 3, is_marked=False),
         "x": days["day"].to_numpy(),
         "y": values.to_numpy(),
         "line": {"color": palette.comparison, "width": 1, "dash": line.dash},

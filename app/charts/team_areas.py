@@ -32,7 +32,11 @@ def team_areas(
         range=[-0.5, len(areas) - 0.5],
         showline=False,
     )
-    figure.update_yaxes(range=[len(teams) - 0.5, -0.5], autorange=False)
+    figure.update_yaxes(
+        range=[len(teams) - 0.5, -0.5],
+        autorange=False,
+        ticktext=[words.figure(name, 18) for name in teams],  # the areas need the width
+    )
     figure.add_trace(
         {
             "type": "scatter",

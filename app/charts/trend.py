@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app import words
 from app.charts.canvas import drawn
-from app.charts.days import day_axis, padded, stretches
+from app.charts.days import day_axis, dots, padded, stretches
 from app.charts.marks import regressions
 from app.palette import Palette, translucent
 
@@ -72,7 +72,7 @@ def small_team(
                 "type": "scatter",
                 "x": fleet["day"].to_numpy(),
                 "y": fleet["ett_ratio"].to_numpy(),
-                "mode": "lines",
+                **dots(fleet["ett_ratio"], 3, is_marked=False),
                 "line": {"color": palette.comparison, "width": 1},
                 "hoverinfo": "skip",
             },
@@ -144,9 +144,8 @@ def _line(days: pl.DataFrame, palette: Palette, width: float, marked: bool) -> d
         "x": days["day"].to_numpy(),
         "y": days["ett_ratio"].to_numpy(),
         "name": "ETT",
-        "mode": "lines+markers" if marked else "lines",
+        **dots(days["ett_ratio"], 5, is_marked=marked),
         "line": {"color": palette.area("effective"), "width": width},
-        "marker": {"size": 5},
         "connectgaps": False,
         "hovertemplate": "ETT %{y:.1%}<extra></extra>",
     }

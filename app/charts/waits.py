@@ -11,7 +11,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import drawn
-from app.charts.days import day_axis, duration_axis, few_days, stretches
+from app.charts.days import day_axis, dots, duration_axis, few_days, stretches
 from app.charts.marks import regressions
 from app.palette import Palette, translucent
 
@@ -156,9 +156,8 @@ def _line(days: pl.DataFrame, column: str, colour: str, width: float, name: str)
         "x": days["day"].to_numpy(),
         "y": days[column].to_numpy(),
         "name": name,
-        "mode": "lines+markers" if width > 1 and days.height <= 35 else "lines",
+        **dots(days[column], 4 if width < 2 else 5, is_marked=width > 1 and days.height <= 35),
         "line": {"color": colour, "width": width},
-        "marker": {"size": 4 if width < 2 else 5},
         "connectgaps": False,
         "text": [words.duration(each) for each in seconds],
         "hovertemplate": f"{name} %{{text}}<extra></extra>",

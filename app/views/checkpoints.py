@@ -69,7 +69,7 @@ with parts.card(
 ):
     saving = saves.sliders(habits)
     said = saves.sentence(saving, habits, chosen)
-    st.markdown(said)
+    st.markdown(saves.sentence(saving, habits, chosen, words.code))
     parts.chart(
         explorer(saving, colours, parts.EVIDENCE),
         alt=f"Share of train-loop time lost, by checkpoint interval. {said}",

@@ -179,7 +179,10 @@ with parts.card(
     walked = walk.asked()
     if walked is None:
         walked = walk.example(published)
-        st.caption("An example: the newest attempt that lost training. A link may name another.")
+        st.caption(
+            "An example: the newest attempt that lost training, or the newest of all where none "
+            "did. A link may name another."
+        )
     if walked is None:
         st.caption("There is no attempt yet.")
     else:

@@ -19,7 +19,10 @@ if not asked:
     st.stop()
 job = data.row(one_job.JOB, asked)
 if not job:
-    st.warning(f"There is no job {words.code(asked, 256)} in this warehouse.")
+    st.warning(
+        f"There is no job {words.code(asked, 256)} in this warehouse that has started. "
+        "One that has only queued so far is here once it starts."
+    )
     for near in data.frame(one_job.LIKE, asked[:256])["job_id"]:
         st.page_link("views/job.py", label=words.code(near, 256), query_params={"job": near})
     st.page_link(JOBS_PAGE, label="All jobs", icon=":material/list_alt:")

@@ -71,7 +71,8 @@ with parts.card(
         st.caption(
             "No job is like this. Take a letter off the id, choose any outcome, or lower the GPUs."
             if search or outcome != "any" or gpus
-            else "No job ran here in these days. Choose more days, or another team or workload."
+            else "No job ran here in these days. Choose more days, or another team or workload. "
+            "A part of an id finds jobs of any day."
         )
     else:
         found = jobs["found"][0]

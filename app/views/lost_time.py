@@ -201,7 +201,7 @@ with parts.card(
 
     drawn = cells.filter(pl.col("team").is_in(shown))
     hovers = [
-        f"{words.figure(row['team'])}, {words.area(row['area'])}<br>"
+        f"{words.figure(row['team'], 256)}, {words.area(row['area'])}<br>"
         f"{words.ratio(row['share_ratio'], 2)}, {words.hours(row['amount'])} {chosen.hours}"
         for row in drawn.iter_rows(named=True)
     ]

@@ -37,6 +37,9 @@ def listed(team: str) -> None:
     )
     st.markdown(f"{whose} \u00b7 {told}")
     about = f"Regressions of {team}"
+    filters.say_if_refused(
+        "tab", st.query_params.get("tab"), regression_list.TABS, next(iter(regression_list.TABS))
+    )
     tabs = st.tabs(list(regression_list.TABS), key="tab", bind="query-params", on_change="rerun")
     for tab, (name, state) in zip(tabs, regression_list.TABS.items(), strict=True):
         if tab.open:

@@ -155,6 +155,7 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
     curves = data.frame(waits.CURVES, *chosen.now)
     then = data.frame(waits.CURVES, *before)
     then = then if chosen.is_compared else then.clear()
+    filters.say_if_refused("wait", st.query_params.get("wait"), WAITS, next(iter(WAITS)))
     kind = st.segmented_control(
         "Wait", list(WAITS), default="start", required=True, key="wait", bind="query-params"
     )

@@ -80,6 +80,13 @@ def test_a_day_without_attempts_breaks_the_line() -> None:
     assert np.isnan(trace(figure, "ETT").y[1])
 
 
+def test_a_day_between_two_without_attempts_is_a_dot_in_a_long_window() -> None:
+    line = trace(drawn(days(*[0.9] * 40, None, 0.85, None)), "ETT")
+
+    assert "lines+markers" == line.mode
+    assert [41] == [place for place, size in enumerate(line.marker.size) if size]
+
+
 def test_the_axis_starts_at_60_percent_unless_a_day_is_lower() -> None:
     high, low = (drawn(days(value, 0.95)).layout.yaxis.range[0] for value in (0.8, 0.37))
 

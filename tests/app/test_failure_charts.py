@@ -138,6 +138,26 @@ def test_no_interruption_draws_without_error() -> None:
     cost(causes(), DARK)
 
 
+def test_counts_have_no_ticks_between_them() -> None:
+    few, many = (
+        stopped_by_day(
+            days((0, "infra", "a", count), (0, "user", "b", 1)), spine(1), no_previous(), LIGHT, 280
+        )
+        for count in (1, 90)
+    )
+
+    assert (1, None) == (few.layout.yaxis.dtick, many.layout.yaxis.dtick)
+
+
+def test_long_names_of_many_columns_stand_side_by_side() -> None:
+    names = [f"team-with-a-long-name-{place}" for place in range(12)]
+    cells = pl.DataFrame({"row": ["a"], "column": names[:1], "value": [1.0], "hover": [""]})
+    figure = heat(cells, ["a"], names, LIGHT, show=str)
+
+    assert {9} == {len(text) for text in figure.layout.xaxis.ticktext}
+    assert 0 == figure.layout.xaxis.tickangle
+
+
 def test_a_cell_without_a_value_stays_empty() -> None:
     cells = pl.DataFrame({"row": ["a"], "column": ["x"], "value": [0.5], "hover": [""]})
     figure = heat(
@@ -178,6 +198,6 @@ def test_the_sentence_says_on_which_side_of_the_line_the_last_days_lie() -> None
     )
 
     assert "within what days vary" in quiet
-    assert "20.0 pp above it: the scheduler took more" in above
+    assert "each weighing as much as attempts ended on it, lie 20.0 pp above it: the" in above
     assert "10.0 pp below it: the scheduler took less" in below
     assert "too few days" in load_sentence(load((40, 0.1), fitted=None))

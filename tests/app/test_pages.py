@@ -125,6 +125,7 @@ def test_a_job_that_is_not_there_is_named_and_near_ones_are_linked(fleet: Path) 
     page = open_page(JOB, job="stubbor")
 
     assert any("There is no job ` stubbor `" in text for text in warnings(page))
+    assert any("only queued so far is here once it starts" in text for text in warnings(page))
     assert "` stubborn `" in [link.proto.label for link in page.get("page_link")]
 
 
@@ -225,6 +226,9 @@ def test_what_no_source_reports_is_no_zero(warehouse: Path) -> None:
     serving.publish(warehouse, serving.Warehouse(attempts=attempts))
     page = open_page()
 
+    # the last is the tile of the team
+    assert [each.value for each in page.caption if "Not reported" in each.value][6:]
+    assert not any("\u2013 GPU-hours lost" in each.value for each in page.caption)
     assert [":gray[\u2013]"] * 5 == [metric.value for metric in page.metric[:5]]
     assert any("Not reported by ` events ` dumps" in caption.value for caption in page.caption)
 

@@ -95,6 +95,13 @@ def test_each_state_has_a_tab_of_its_own_that_the_link_opens(
     assert value == dict(zip(table["team"], table[column], strict=True))[team]
 
 
+def test_a_tab_that_is_none_is_said(told: Path) -> None:
+    page = open_page(PAGE, tab="Nosuch")
+
+    assert any("asks for tab = ` Nosuch `" in text for text in warnings(page))
+    assert page.dataframe
+
+
 def test_a_team_in_the_link_limits_the_list(told: Path) -> None:
     page = open_page(PAGE, team="ads")
 

@@ -22,7 +22,7 @@ from app.palette import DARK, LIGHT
 from app.warehouse import connect
 from queries import published
 from tests.app import serving
-from tests.app.opening import START, markdown, open_page, said
+from tests.app.opening import START, markdown, open_page, said, warnings
 
 FIRST, LAST = date(2026, 2, 4), date(2026, 3, 3)
 NO_MARKS = pl.DataFrame(schema={"day": pl.Date, "text": pl.String})
@@ -152,6 +152,41 @@ def test_what_got_worse_is_marked_on_its_day_without_markup() -> None:
 def test_few_days_of_waits_draw_without_error(frame: pl.DataFrame) -> None:
     waits_by_day(frame, NO_MARKS, spread([frame], "p50_seconds"), DARK, 280)
     waits_of_size(frame, "p50_seconds", frame.select("day"), (60, 600), DARK, 96)
+
+
+def test_a_day_between_two_on_which_nobody_waited_is_a_dot_in_a_long_window() -> None:
+    frame = waited(*[100.0, 110.0] * 20, None, 90.0, None, 80.0)
+    drawn = [
+        waits_by_day(frame, NO_MARKS, (60, 600), LIGHT, 280).data[-4],
+        waits_of_size(frame, "p50_seconds", frame.select("day"), (60, 600), DARK, 96).data[1],
+        lines_by_day(
+            frame.with_columns(previous_p50_seconds=None),
+            (Line("p50_seconds", "p50"),),
+            str,
+            {},
+            LIGHT,
+            180,
+        ).data[1],
+    ]
+    dots = [
+        [place for place, size in enumerate(line.marker.size) if size]
+        for line in drawn
+        if "markers" in line.mode
+    ]
+
+    assert [[41, 43]] * 3 == dots
+
+
+def test_an_axis_of_days_is_one_without_any_day_that_is_complete() -> None:
+    figure = waits_by_day(waited(100.0, incomplete=1), NO_MARKS, (60, 600), DARK, 280)
+
+    assert "date" == figure.layout.xaxis.type
+
+
+def test_a_wait_that_is_none_is_said(fleet: Path) -> None:
+    page = open_page(START, wait="zzz")
+
+    assert any("asks for wait = ` zzz `" in text for text in warnings(page))
 
 
 def test_stretches_are_unbroken_and_longer_than_a_day() -> None:

@@ -99,6 +99,12 @@ def test_markdown_shows_exactly_the_text() -> None:
     assert "` (empty) `" == words.code(" ")
 
 
+def test_a_name_that_looks_like_an_icon_stays_text() -> None:
+    # streamlit turns this into `:material_home:`, within code too
+    assert not any(":material/" in shown(":material/home:") for shown in (words.code, words.prose))
+    assert "` :\u2060material/home: `" == words.code(":material/home:")
+
+
 def test_long_text_is_cut() -> None:
     assert "aaaa\u2026" == words.clipped("a" * 9, 5)
 

@@ -1,0 +1,89 @@
+"""What pages say where all that was chosen lies outside the window, and where they lead."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.app import serving
+from tests.app.opening import (
+    CHECKPOINTS,
+    DATA,
+    FAILURES,
+    LOST,
+    OVERVIEW,
+    START,
+    markdown,
+    open_page,
+    said,
+)
+
+AREAS = {"scheduling": 30.0, "effective": 3000.0}
+LAST = date(2026, 3, 3)
+
+
+def publish(folder: Path, *days_before: int, team: str = "ranking") -> None:
+    """A job a day so many days before the newest complete one; negative: after it."""
+    noon = datetime(LAST.year, LAST.month, LAST.day, 12)
+    attempts = [
+        serving.Attempt(f"job-{ago}", 1, noon - timedelta(days=ago), AREAS, team=team, tts=60.0)
+        for ago in days_before
+    ]
+    serving.publish(folder, serving.Warehouse(attempts=attempts, last_complete_day=LAST))
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES])
+def test_the_nearest_day_is_named_and_its_jobs_are_linked(warehouse: Path, path: str) -> None:
+    publish(warehouse, -1, 365)
+    page = open_page(path)
+
+    assert any(
+        "Wed 4 Mar 2026, which is not complete yet: these pages tell of complete days only" in text
+        for text in said(page)
+    )
+    assert ["` job--1 `", "All jobs"] == [
+        link.proto.label for link in page.get("page_link") if "Data to" not in link.proto.label
+    ]
+
+
+def test_a_day_that_no_window_reaches_is_named_with_its_year(warehouse: Path) -> None:
+    publish(warehouse, 365)
+    page = open_page()
+
+    assert any("Mon 3 Mar 2025, more than 90 days before" in text for text in said(page))
+
+
+def test_a_longer_window_is_one_click_away(warehouse: Path) -> None:
+    publish(warehouse, 40, 365)
+    page = open_page()
+
+    assert any("Thu 22 Jan 2026." in text for text in said(page))
+
+    [button] = [each for each in page.button if each.label == "Show 90 days"]
+    button.click().run()
+
+    assert page.metric
+    assert any("1 job, 1 attempt" in text for text in markdown(page))
+
+
+def test_a_choice_without_any_day_leads_to_a_wider_one(warehouse: Path) -> None:
+    noon = datetime(LAST.year, LAST.month, LAST.day, 12)
+    attempts = [
+        serving.Attempt("a", 1, noon, AREAS, team="ranking", workload="production"),
+        serving.Attempt("b", 1, noon, AREAS, team="feed", workload="exploration"),
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = open_page(team="ranking", workload="exploration")
+
+    assert any("on any day" in text for text in said(page))
+    assert {"Show all workloads", "Show the whole fleet"} == {each.label for each in page.button}
+
+
+def test_the_walk_finds_its_example_on_any_day(warehouse: Path) -> None:
+    publish(warehouse, 365, -1)
+    page = open_page(DATA)
+
+    assert any(text.startswith("Attempt 1 of ` job--1 `") for text in markdown(page))
+    assert not any("There is no attempt yet" in text for text in said(page))
