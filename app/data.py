@@ -19,11 +19,12 @@ import polars as pl
 import streamlit as st
 
 import queries
-from app import warehouse
+from app import shown_sql, warehouse
 
 NothingPublished = queries.NothingPublished
 
 _pinned: ContextVar[Path | None] = ContextVar("published file of this run", default=None)
+_ran: ContextVar[dict[str, tuple[object, ...]]] = ContextVar("values of the selects of this run")
 # what DuckDB says of files that are gone, cut off or no longer what was written
 _DAMAGED = (
     duckdb.IOException,
@@ -56,11 +57,14 @@ def published() -> Path:
 def pin() -> Path:
     """Let everything this run reads come from the publish of now; returns its file."""
     _pinned.set(published())
+    _ran.set({})
     return _reading()
 
 
 def frame(sql: str, *parameters: object) -> pl.DataFrame:
     """Run one select on the published warehouse. Raises ViewFailed."""
+    if (ran := _ran.get(None)) is not None:
+        ran.setdefault(sql, parameters)  # of several windows, the one that is looked at is first
     try:
         return _cached(_identity(_reading()), sql, parameters)
     except FileNotFoundError:  # pruned between CURRENT and here: the publish after it is whole
@@ -76,6 +80,11 @@ def frame(sql: str, *parameters: object) -> pl.DataFrame:
 def row(sql: str, *parameters: object) -> dict[str, Any]:
     """The first row of a select as a dictionary, empty if it has none. Raises ViewFailed."""
     return next(frame(sql, *parameters).iter_rows(named=True), {})
+
+
+def shown(sql: str) -> str:
+    """The select with the values that this run of a page gave it first, for showing only."""
+    return shown_sql.with_values(sql, (_ran.get(None) or {}).get(sql, ())).strip()
 
 
 def detail(job_id: str) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from app import data, words
+from app import data, parts, words
 from queries import model
 
 UNITS: Final = {
@@ -75,4 +75,4 @@ def _views() -> None:
     )
     for each in model.models("serving"):
         if each.name == asked:
-            st.code(each.sql.strip(), language="sql")
+            parts.view_text(each)

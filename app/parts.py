@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 import polars as pl
 import streamlit as st
 
-from app import data, palette, words
+from app import data, palette, shown_sql, words
 from queries import model
 
 SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
@@ -255,7 +255,6 @@ def _swatch(area: str, colour: palette.Palette) -> str:
     )
 
 
-@st.fragment
 def footer(
     *,
     stem: str,
@@ -264,10 +263,13 @@ def footer(
     measures: Sequence[str] = (),
     sql: str = "",
 ) -> None:
-    """CSV and the explanation under a chart or a table.
+    """CSV and the explanation under a chart or a table."""
+    _footer(stem, table, about, measures, data.shown(sql))
 
-    A fragment: the explanation is written when it is opened, and nothing else runs then.
-    """
+
+@st.fragment
+def _footer(stem: str, table: Table, about: str, measures: Sequence[str], sql: str) -> None:
+    """A fragment: the explanation is written when it is opened, and nothing else runs then."""
     shown = copy_context()  # of this publish, also when it is no longer the newest
     with st.container(
         horizontal=True, gap="small", vertical_alignment="center", key=f"foot {stem}"
@@ -298,13 +300,49 @@ def _explain(measures: Sequence[str], sql: str) -> None:
     for key in measures:
         definition(words.glossary()[key])
     if sql:
-        st.caption("The select behind it")
-        st.code(sql.strip(), language="sql")
+        st.caption(
+            "The select behind it, with the values of this page: it runs on a published file"
+        )
+        st.code(sql, language="sql")
     for view in model.models("serving"):
         if re.search(rf"\b(from|join)\s+{view.name}\b", sql):
             st.caption(f"The view `{view.name}` that it reads")
-            st.code(view.sql.strip(), language="sql", height=240)
+            view_text(view, sql)
     st.caption("PNG: the camera in the corner of the chart.")
+
+
+def view_text(view: model.Model, select: str = "") -> None:
+    """How a view is computed; `select` is what reads it here, empty where nothing does.
+
+    What is in the language sql runs on a published file. The rest is marked, and is for reading.
+    """
+    inner = shown_sql.of_view(view, model.models("serving"), select)
+    if inner is not None:
+        st.code(inner, language="sql", height=240)
+        return
+    if not select or f"{view.name}(" not in select:
+        newest = data.row("select last_complete_day as day from publication")["day"]
+        values = {name: shown_sql.literal(each) for name, each in any_values(newest).items()}
+        st.code(shown_sql.of_all(view, values), language="sql")
+    st.caption("How a publish computes it. Some of what this reads is not in a published file.")
+    st.code(view.sql.strip(), language=None, height=240)
+
+
+def any_values(newest: date | None) -> dict[str, object]:
+    """Values for the parameters of any view: the fleet's last 28 days, beside those before."""
+    day, month = newest or date(2026, 1, 1), timedelta(days=28)
+    return {
+        "chosen_team": "fleet",
+        "chosen_workload": "all",
+        "chosen_weight": "gpu",
+        "by_weight": "gpu",
+        "chosen_attribution": "all",
+        "chosen_area": "all",
+        "first_day": day - month + timedelta(days=1),
+        "last_day": day,
+        "before_first": day - 2 * month + timedelta(days=1),
+        "before_last": day - month,
+    }
 
 
 def definition(measure: words.Measure) -> None:
