@@ -255,10 +255,7 @@ def sentence(
         "all workloads" if scope.workload == ALL else f"{name(scope.workload)} workloads",
         words.days(scope.first_day, scope.last_day),
         f"{words.many(window.get('jobs') or 0, 'job')}, "
-        f"{words.many(window.get('attempts') or 0, 'attempt')}, "
-        f"{words.hours(window.get('gpu_seconds') or 0)} GPU-hours"
-        if window.get("gpu_seconds") or not window.get("wall_seconds")
-        else f"{words.hours(window['wall_seconds'])} hours, GPUs unknown",
+        f"{words.many(window.get('attempts') or 0, 'attempt')}, {_held(window)}",
     ]
     if scope.weight != WEIGHTS[0]:
         parts.append("every attempt counts the same")
@@ -267,6 +264,13 @@ def sentence(
     elif scope.why_not_compared:
         parts.append(f"not compared: {scope.why_not_compared}")
     return " \u00b7 ".join(parts)
+
+
+def _held(window: Mapping[str, Any]) -> str:
+    by_gpu, by_wall = window.get("gpu_seconds") or 0, window.get("wall_seconds") or 0
+    if by_wall and not by_gpu:
+        return f"{words.hours(by_wall)} hours, GPUs unknown"
+    return f"{words.hours(by_gpu)} GPU-hours"
 
 
 def by_day(sql: str, chosen: Scope, *more: object) -> pl.DataFrame:

@@ -210,8 +210,12 @@ with parts.card(
     )
     spine = data.frame(selects.DAYS, first, newest)
     limits = spread([by_day], "tts_p50_seconds")
+    sizes_told = waits.BUCKETS
+    if not whole and window.now["tts_count"]:
+        st.caption("The GPUs of every attempt that started in these days are unknown.")
+        sizes_told = ()
     with st.grid(4, min_column_width=220, gap="small"):
-        for bucket in waits.BUCKETS:
+        for bucket in sizes_told:
             mine = by_day.filter(pl.col("gpus_bucket") == bucket)
             with st.container(gap=None):
                 st.markdown(f"**{bucket} GPUs**")

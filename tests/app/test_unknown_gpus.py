@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,6 +91,12 @@ def test_waits_and_counts_need_no_gpus(weight: str) -> None:
     shown = {metric.label: metric.value for metric in page.metric}
 
     assert UNKNOWN not in [shown["Start p50"], shown["Recover p50"], shown["Never trained"]]
+    assert any("GPUs of every attempt that started in these days" in text for text in said(page))
+    assert not any("no start" in text for text in said(page))
+    assert any(
+        re.search(r"\d+ jobs, \d+ attempts, \d+ hours, GPUs unknown", text)
+        for text in markdown(page)
+    )
     assert "Time to start by day" in [heading.value for heading in page.subheader]
 
 
