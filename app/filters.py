@@ -171,7 +171,7 @@ def opened(chosen: Scope) -> Opened:
 
 def _say_when(chosen: Scope) -> None:
     """Say on which day the choice has data, and lead there."""
-    near = data.row(selects.NEAREST, *chosen.now)
+    near = data.row(selects.NEAREST, *chosen.now, DAYS[-1])
     if not near:
         st.caption("No attempt of this choice is in the warehouse on any day.")
         with st.container(horizontal=True):
@@ -183,9 +183,11 @@ def _say_when(chosen: Scope) -> None:
                     st.button(label, on_click=choose, args=(name, widest))
         return
     day: date = near["day"]
-    nearest = f"The nearest day with data for this choice is {day:%a} {day.day} {day:%b %Y}"
-    told = f"No attempt ran here in these days. {nearest}"
     wide = [days for days in DAYS if timedelta(0) <= chosen.last_day - day < timedelta(days=days)]
+    told = (
+        f"No attempt ran here in these days. The nearest {'complete day' if wide else 'day'} with "
+        f"data for this choice is {day:%a} {day.day} {day:%b %Y}"
+    )
     if day > chosen.last_day:
         told += ", which is not complete yet: these pages tell of complete days only"
     elif not wide:

@@ -55,12 +55,16 @@ where days.day between $3 and $4
 order by days.day
 """
 
-# The day with an attempt of the choice that is nearest to the window.
+# The day with an attempt of the choice that is nearest to the window; one that a longer window of
+# complete days reaches ($5: the longest) before any other.
 NEAREST: Final = """
 select day
 from team_day_totals
 where team = $1 and workload = $2 and attempts_running > 0
-order by greatest(date_diff('day', day, $3::date), date_diff('day', $4::date, day)), day desc
+order by
+    day > $4::date - $5::int and day < $3 desc,
+    greatest(date_diff('day', day, $3::date), date_diff('day', $4::date, day)),
+    day desc
 limit 1
 """
 

@@ -210,7 +210,7 @@ with parts.card(
     )
     spine = data.frame(selects.DAYS, first, newest)
     limits = spread([by_day], "tts_p50_seconds")
-    sizes_told = waits.BUCKETS
+    sizes_told: tuple[str, ...] = waits.BUCKETS
     if not whole and window.now["tts_count"]:
         st.caption("The GPUs of every attempt that started in these days are unknown.")
         sizes_told = ()

@@ -56,10 +56,13 @@ def test_a_day_that_no_window_reaches_is_named_with_its_year(warehouse: Path) ->
 
 
 def test_a_longer_window_is_one_click_away(warehouse: Path) -> None:
-    publish(warehouse, 40, 365)
+    publish(warehouse, 40, 365, -1)
     page = open_page()
 
-    assert any("Thu 22 Jan 2026." in text for text in said(page))
+    assert any(
+        "nearest complete day with data for this choice is Thu 22 Jan 2026." in text
+        for text in said(page)
+    )
 
     [button] = [each for each in page.button if each.label == "Show 90 days"]
     button.click().run()
