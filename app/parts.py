@@ -293,10 +293,10 @@ def _footer(stem: str, table: Table, about: str, measures: Sequence[str], sql: s
         )
     if explained.open:
         with explained:
-            _explain(measures, sql)
+            explain(measures, sql)
 
 
-def _explain(measures: Sequence[str], sql: str) -> None:
+def explain(measures: Sequence[str], sql: str) -> None:
     for key in measures:
         definition(words.glossary()[key])
     if sql:

@@ -374,17 +374,25 @@ def _reset() -> None:
 
 
 def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
-    blocked, per_day, minutes = (
-        slider.show(slider.measured) if slider.measured else "not measured" for slider in three
-    )
     whose = (
         " (the fleet's, as there were fewer than five)"
         if habits and (habits["interruptions"] or 0) < tiles.TOO_FEW
         else ""
     )
-    return (
-        f"Measured: {blocked} a save (p50), {per_day} interruptions a day{whose}, {minutes} "
-        "between saves (p50). The sliders start at the nearest steps."
+    units = ("a save (p50)", f"interruptions a day{whose}", "between saves (p50)")
+    known = [
+        f"{slider.show(slider.measured)} {unit}"
+        for slider, unit in zip(three, units, strict=True)
+        if slider.measured
+    ]
+    missing = [what for what, value in _measured(habits).items() if not value]
+    return " ".join(
+        [
+            *([f"Measured: {', '.join(known)}."] if known else []),
+            *([f"Not measured: {', '.join(missing)}."] if missing else []),
+            "The sliders start at the nearest steps"
+            + (", at an example for what was not measured." if missing else "."),
+        ]
     )
 
 

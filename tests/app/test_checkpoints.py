@@ -210,7 +210,7 @@ def test_without_a_second_save_no_interval_is_guessed(
     page = open_page(CHECKPOINTS, days="7")
 
     assert any("no interval is known" in text for text in said(page))
-    assert any("Measured: not measured a save" in text for text in said(page))
+    assert any("Not measured: what a save blocks, how often" in text for text in said(page))
     assert any("Not measured here, an example: what a save blocks" in text for text in said(page))
     assert not any("a week for" in text for text in said(page))
     assert any("worth changing: no attempt saved twice" in text for text in said(page))

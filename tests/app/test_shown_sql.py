@@ -81,7 +81,7 @@ def test_every_select_on_a_page_runs_on_a_published_file(
 
 def explained(_: str, table: parts.Table, about: str, measures: Sequence[str], sql: str) -> None:
     """A footer whose explanation is open."""
-    parts._explain(measures, sql)
+    parts.explain(measures, sql)
 
 
 def refused(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
