@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import polars as pl
 import streamlit as st
 
-from app import data, selects, words
+from app import data, words
 from app.palette import AREA_ORDER
 
 FLEET: Final = "fleet"
@@ -86,15 +86,6 @@ class Scope:
         return f"ett_{page}_{chart}_{team}_{self.first_day:%Y%m%d}_{self.last_day:%Y%m%d}"
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The numbers that every page of a window begins with."""
-
-    now: Mapping[str, Any]  # the row of selects.WINDOW, with that of selects.RAN
-    before: Mapping[str, Any]  # the first of the window before; empty where nothing is compared
-    about: str  # the scope sentence, for alt texts and exports
-
-
 def draw(*, with_comparison: bool) -> None:
     """Draw the filters in the sidebar, for the page that runs next and reads them with `show`.
 
@@ -154,81 +145,6 @@ def show() -> Scope:
     return _chosen.get()
 
 
-def opened(chosen: Scope) -> Opened:
-    """Read the chosen window and print its scope sentence; stops the page where nothing ran."""
-    now = data.row(selects.WINDOW, *chosen.now, chosen.weight) | data.row(selects.RAN, *chosen.now)
-    before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
-    st.markdown(sentence(chosen, now, words.code))
-    if not chosen.is_complete:
-        st.warning("No day is complete yet: these numbers are of days that may still grow.")
-    if not now.get("attempts"):
-        _say_when(chosen)
-        st.stop()
-    if chosen.weight == WEIGHTS[0] and tells_more_by_wall(now):
-        _offer_wall()
-    return Opened(now=now, before=before, about=sentence(chosen, now))
-
-
-def _say_when(chosen: Scope) -> None:
-    """Say on which day the choice has data, and lead there."""
-    near = data.row(selects.NEAREST, *chosen.now, DAYS[-1])
-    if not near:
-        st.caption("No attempt of this choice is in the warehouse on any day.")
-        with st.container(horizontal=True):
-            for name, widest, label in (
-                ("workload", ALL, "Show all workloads"),
-                ("team", FLEET, "Show the whole fleet"),
-            ):
-                if getattr(chosen, name) != widest:
-                    st.button(label, on_click=choose, args=(name, widest))
-        return
-    day: date = near["day"]
-    wide = [days for days in DAYS if timedelta(0) <= chosen.last_day - day < timedelta(days=days)]
-    told = (
-        f"No attempt ran here in these days. The nearest {'complete day' if wide else 'day'} with "
-        f"data for this choice is {day:%a} {day.day} {day:%b %Y}"
-    )
-    if day > chosen.last_day:
-        told += ", which is not complete yet: these pages tell of complete days only"
-    elif not wide:
-        told += f", more than {DAYS[-1]} days before the newest complete one"
-    st.caption(f"{told}. Jobs of that day can be looked at:" if not wide else f"{told}.")
-    if wide:
-        st.button(f"Show {wide[0]} days", on_click=choose, args=("days", wide[0]))
-        return
-    jobs = data.frame(selects.JOBS_OF_DAY, chosen.team, chosen.workload, day)["job_id"]
-    with st.container(horizontal=True, gap="medium"):
-        for job_id in jobs:
-            st.page_link("views/job.py", label=words.code(job_id, 60), query_params={"job": job_id})
-        st.page_link("views/jobs.py", label="All jobs", icon=":material/list_alt:")
-
-
-def tells_more_by_wall(window: Mapping[str, Any]) -> bool:
-    """Whether no job that says what it did says on how many GPUs; `window` as in `Opened.now`."""
-    by_gpu, by_wall = (
-        (window.get(held) or 0) - (window.get(silent) or 0)
-        for held, silent in (
-            ("gpu_seconds", "uninstrumented_gpu_seconds"),
-            ("wall_seconds", "uninstrumented_seconds"),
-        )
-    )
-    return bool(by_wall > 0 and by_gpu <= 0)
-
-
-def _offer_wall() -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            "The GPUs of these jobs are unknown, so nothing of them can be told in GPU-hours. "
-            "Wall weight counts the hours of every attempt the same."
-        )
-        st.button(
-            "Show by wall weight",
-            icon=":material/schedule:",
-            on_click=choose,
-            args=("weight", WEIGHTS[1]),
-        )
-
-
 def area() -> str:
     """The one area that Lost time looks at, or `all`; in the sidebar and in the URL."""
     asked = st.query_params.get("area")
@@ -248,7 +164,7 @@ def area() -> str:
 def sentence(
     scope: Scope, window: Mapping[str, Any], name: Callable[[str], str] = words.whole
 ) -> str:
-    """What the numbers are of, as one line; `window` is that of `Opened.now`.
+    """What the numbers are of, as one line; `window` is the `now` of `openings.Opened`.
 
     `name` turns a team or workload into what the line is for, such as `words.code` for Markdown.
     """

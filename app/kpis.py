@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from app import data, filters, money, selects, tiles, words
+from app import data, filters, money, openings, selects, tiles, words
 
 
 def row(
@@ -82,7 +82,7 @@ def row(
 
 def not_reported(window: Mapping[str, Any], weight: str = filters.WEIGHTS[0]) -> str:
     """Why nothing of ETT can be said of this window so weighed; empty where something can."""
-    if filters.tells_more_by_wall(window):
+    if openings.tells_more_by_wall(window):
         return "" if weight != filters.WEIGHTS[0] else "the GPUs of these jobs are unknown"
     if window.get("instrumented_ratio"):
         return ""

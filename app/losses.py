@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, filters, kpis, money, parts, tiles, words
+from app import data, filters, kpis, money, openings, parts, tiles, words
 from queries import STARTUP_AREAS
 
 LIMIT: Final = 0.02  # unaccounted share; above, the causes understate the loss
@@ -36,7 +36,7 @@ order by days.day
 """
 
 
-def row(chosen: filters.Scope, window: filters.Opened) -> None:
+def row(chosen: filters.Scope, window: openings.Opened) -> None:
     """Draw the six."""
     now = data.row(LOSSES, *chosen.now, chosen.weight)
     before = data.row(LOSSES, *chosen.previous, chosen.weight) if chosen.is_compared else {}

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import streamlit as st
 
-from app import data, filters, intervals, kpis, money, parts, tiles, words
+from app import data, filters, intervals, kpis, money, openings, parts, tiles, words
 from app.charts.saving import LONGEST, SHORTEST, Saving, interval_bar
 from app.palette import Palette
 
@@ -54,7 +54,7 @@ class Slider:
         return intervals.nearest(self.measured or self.otherwise, self.steps)
 
 
-def row(chosen: filters.Scope, opened: filters.Opened) -> dict[str, Any]:
+def row(chosen: filters.Scope, opened: openings.Opened) -> dict[str, Any]:
     """Draw the five numbers; returns the row of HABITS with that of SAVE_TIMES.
 
     Empty where a view fails: the failure is said, and the page goes on.
@@ -251,7 +251,7 @@ def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:
 
 def _row(
     chosen: filters.Scope,
-    opened: filters.Opened,
+    opened: openings.Opened,
     habits: Mapping[str, Any],
     earlier: Mapping[str, Any],
 ) -> None:

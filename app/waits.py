@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, filters, kpis, losses, money, parts, tiles, words
+from app import data, filters, kpis, losses, money, openings, parts, tiles, words
 
 # Those of a window have the parameters team, workload, first day, last day, then what they add.
 BY_DAY: Final = """
@@ -84,7 +84,7 @@ _STARTS: Final = "from window_starts($1, $2, $3, $4) order by day nulls first"
 BUCKETS: Final = ("1-8", "9-64", "65-512", "513+")
 
 
-def row(chosen: filters.Scope, window: filters.Opened) -> None:
+def row(chosen: filters.Scope, window: openings.Opened) -> None:
     """Draw the six numbers."""
     days = _month(chosen)
     silent = kpis.not_reported(window.now, filters.WEIGHTS[1])
@@ -189,7 +189,7 @@ def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
     )
 
 
-def _held(chosen: filters.Scope, window: filters.Opened, silent: str) -> None:
+def _held(chosen: filters.Scope, window: openings.Opened, silent: str) -> None:
     """What start-up held, first tries and recoveries together."""
     now = data.row(losses.LOSSES, *chosen.now, chosen.weight)
     before = data.row(losses.LOSSES, *chosen.previous, chosen.weight) if window.before else {}

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import streamlit as st
 
-from app import data, filters, parts, saves, words
+from app import data, filters, openings, parts, saves, words
 from app.charts.saving import BAND, agreement, costs_by_day, explorer
 
 # $5: weight
@@ -27,7 +27,7 @@ order by gain_hours desc, job_id
 
 chosen = filters.show()
 colours = parts.colours()
-opened = filters.opened(chosen)
+opened = openings.opened(chosen)
 about = opened.about
 habits = saves.row(chosen, opened)
 

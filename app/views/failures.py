@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, filters, money, parts, stops, words
+from app import data, evidence, filters, money, openings, parts, stops, words
 from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
 from app.charts.load import preemption_by_load
@@ -78,7 +78,7 @@ limit 200
 
 chosen = filters.show()
 colours = parts.colours()
-opened = filters.opened(chosen)
+opened = openings.opened(chosen)
 
 # -- what is counted -----------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
         whole = data.row(stops.ENDS, *of_kind)["counted_lost_gpu_seconds"]
         in_all = (
             "The GPUs of these jobs are unknown, and with them what this took"
-            if filters.tells_more_by_wall(opened.now)
+            if openings.tells_more_by_wall(opened.now)
             else money.beside(f"{words.hours(whole)} GPU-hours in all", whole)
         )
         st.caption(

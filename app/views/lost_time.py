@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from app import alts, data, filters, kpis, losses, parts, selects, words
+from app import alts, data, filters, kpis, losses, openings, parts, selects, words
 from app.charts.pairs import pairs
 from app.charts.stack import one_area, stack
 from app.charts.team_areas import team_areas
@@ -101,7 +101,7 @@ limit 20
 
 chosen = filters.show()
 area = filters.area()
-window = filters.opened(chosen)
+window = openings.opened(chosen)
 about = window.about if area == filters.ALL else f"{window.about} \u00b7 {area}"
 colours = parts.colours()
 target: float | None = data.row(selects.TARGET, chosen.team).get("ett_ratio")
@@ -251,7 +251,7 @@ with left, parts.card("First tries and retries", "What does starting cost, and s
             sql=selects.AREAS,
         )
         st.caption("Slanted lines: start-up after an interruption, before its first batch.")
-is_weighed = not filters.tells_more_by_wall(window.now)
+is_weighed = not openings.tells_more_by_wall(window.now)
 with (
     right,
     parts.card(

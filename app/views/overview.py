@@ -10,6 +10,7 @@ from app import (
     data,
     filters,
     kpis,
+    openings,
     parts,
     regressed,
     regression_rows,
@@ -25,7 +26,7 @@ MOST_TEAMS = 12
 LOST_TIME = "views/lost_time.py"
 
 chosen = filters.show()
-window = filters.opened(chosen)
+window = openings.opened(chosen)
 now, before, about = window.now, window.before, window.about
 team, workload, first, last = chosen.now
 colours = parts.colours()

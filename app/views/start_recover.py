@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from app import alts, data, filters, kpis, parts, regressed, selects, waits, words
+from app import alts, data, filters, kpis, openings, parts, regressed, selects, waits, words
 from app.charts.days import spread
 from app.charts.dumbbells import dumbbells
 from app.charts.lines import Line, lines_by_day
@@ -27,7 +27,7 @@ WAITS = {
 }
 
 chosen = filters.show()
-window = filters.opened(chosen)
+window = openings.opened(chosen)
 about = window.about
 colours = parts.colours()
 team, workload, first, last = chosen.now
@@ -299,7 +299,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
     if shown["publishing_ratio"].drop_nulls().is_empty():
         st.caption(
             "The GPUs of these jobs are unknown, and this share is one of GPU-hours."
-            if filters.tells_more_by_wall(window.now)
+            if openings.tells_more_by_wall(window.now)
             else "No source reports the stage model_publish here."
         )
     else:

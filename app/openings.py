@@ -1,0 +1,100 @@
+"""What every page of a window of days begins with: its numbers, and what they cannot tell.
+
+Where nothing ran in the window, or all GPUs are unknown, it says so and leads to what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import streamlit as st
+
+from app import data, filters, selects, words
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The numbers that every page of a window begins with."""
+
+    now: Mapping[str, Any]  # the row of selects.WINDOW, with that of selects.RAN
+    before: Mapping[str, Any]  # the first of the window before; empty where nothing is compared
+    about: str  # the scope sentence, for alt texts and exports
+
+
+def opened(chosen: filters.Scope) -> Opened:
+    """Read the chosen window and print its scope sentence; stops the page where nothing ran."""
+    now = data.row(selects.WINDOW, *chosen.now, chosen.weight) | data.row(selects.RAN, *chosen.now)
+    before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
+    st.markdown(filters.sentence(chosen, now, words.code))
+    if not chosen.is_complete:
+        st.warning("No day is complete yet: these numbers are of days that may still grow.")
+    if not now.get("attempts"):
+        _say_when(chosen)
+        st.stop()
+    if chosen.weight == filters.WEIGHTS[0] and tells_more_by_wall(now):
+        _offer_wall()
+    return Opened(now=now, before=before, about=filters.sentence(chosen, now))
+
+
+def _say_when(chosen: filters.Scope) -> None:
+    """Say on which day the choice has data, and lead there."""
+    near = data.row(selects.NEAREST, *chosen.now, filters.DAYS[-1])
+    if not near:
+        st.caption("No attempt of this choice is in the warehouse on any day.")
+        with st.container(horizontal=True):
+            for name, widest, label in (
+                ("workload", filters.ALL, "Show all workloads"),
+                ("team", filters.FLEET, "Show the whole fleet"),
+            ):
+                if getattr(chosen, name) != widest:
+                    st.button(label, on_click=filters.choose, args=(name, widest))
+        return
+    day: date = near["day"]
+    before = chosen.last_day - day
+    wide = [days for days in filters.DAYS if timedelta(0) <= before < timedelta(days=days)]
+    told = (
+        f"No attempt ran here in these days. The nearest {'complete day' if wide else 'day'} with "
+        f"data for this choice is {day:%a} {day.day} {day:%b %Y}"
+    )
+    if day > chosen.last_day:
+        told += ", which is not complete yet: these pages tell of complete days only"
+    elif not wide:
+        told += f", more than {filters.DAYS[-1]} days before the newest complete one"
+    st.caption(f"{told}. Jobs of that day can be looked at:" if not wide else f"{told}.")
+    if wide:
+        st.button(f"Show {wide[0]} days", on_click=filters.choose, args=("days", wide[0]))
+        return
+    jobs = data.frame(selects.JOBS_OF_DAY, chosen.team, chosen.workload, day)["job_id"]
+    with st.container(horizontal=True, gap="medium"):
+        for job_id in jobs:
+            st.page_link("views/job.py", label=words.code(job_id, 60), query_params={"job": job_id})
+        st.page_link("views/jobs.py", label="All jobs", icon=":material/list_alt:")
+
+
+def tells_more_by_wall(window: Mapping[str, Any]) -> bool:
+    """Whether no job that says what it did says on how many GPUs; `window` as in `Opened.now`."""
+    by_gpu, by_wall = (
+        (window.get(held) or 0) - (window.get(silent) or 0)
+        for held, silent in (
+            ("gpu_seconds", "uninstrumented_gpu_seconds"),
+            ("wall_seconds", "uninstrumented_seconds"),
+        )
+    )
+    return bool(by_wall > 0 and by_gpu <= 0)
+
+
+def _offer_wall() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            "The GPUs of these jobs are unknown, so nothing of them can be told in GPU-hours. "
+            "Wall weight counts the hours of every attempt the same."
+        )
+        st.button(
+            "Show by wall weight",
+            icon=":material/schedule:",
+            on_click=filters.choose,
+            args=("weight", filters.WEIGHTS[1]),
+        )
