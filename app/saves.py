@@ -398,9 +398,11 @@ def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
 
 def _measured(habits: Mapping[str, Any]) -> dict[str, float | None]:
     """What the sliders start at, by what it is; none, or nothing, where it was not measured."""
+    rate = _per_day(habits)
+    none = " (nothing was interrupted)" if rate == 0 else ""
     return {
         "what a save blocks": habits.get("checkpoint_save_p50_seconds"),
-        "how often jobs are interrupted": _per_day(habits),
+        f"how often jobs are interrupted{none}": rate,
         "the time between saves": habits.get("interval_p50_seconds"),
     }
 

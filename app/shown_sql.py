@@ -42,7 +42,7 @@ def literal(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and math.isfinite(value):
-        return f"{value!r}" if "e" in repr(value) else f"{value!r}e0"  # else it is a decimal
+        return repr(value) if "e" in repr(value) else f"{value!r}e0"  # else it is a decimal
     if isinstance(value, int):
         return repr(value)
     if isinstance(value, datetime):
