@@ -107,10 +107,8 @@ def load(folder: Path, demand: Demand) -> Measured:
         sessions.serving("app.monitoring.exporter", warehouse) as (metrics, exporter),
     ):
         held = {"dashboard": dashboard.pid, "exporter": exporter.pid}
-        with (
-            _watcher(warehouse, logs, folder / "said") as watcher,
-            _Growing(days[FIRST_DAYS:], logs, demand.events / 60) as growing,
-        ):
+        growing = _Growing(days[FIRST_DAYS:], logs, demand.events / 60)
+        with _watcher(warehouse, logs, folder / "said") as watcher, growing:
             every = held | {"watcher": watcher.pid}
 
             def behind() -> int:
@@ -154,7 +152,10 @@ def _watcher(warehouse: Path, logs: Path, said: Path) -> Iterator[subprocess.Pop
 
 
 class _Growing:
-    """Writes the lines of dumps to logs, so many a second in all, until it is over."""
+    """Writes the lines of dumps to logs, so many a second in all, until it is over.
+
+    Each log has a line from the start: what the first look of a watcher finds, its last one reads.
+    """
 
     def __init__(self, days: Sequence[Path], logs: Path, events_a_second: float) -> None:
         self.written = 0
@@ -164,6 +165,7 @@ class _Growing:
         self._logs = [logs / f"node-{number}.jsonl" for number in range(LOGS)]
         self._over = threading.Event()
         self._working = threading.Thread(target=self._write)
+        self._add(LOGS)
 
     def __enter__(self) -> _Growing:
         self._working.start()
@@ -177,12 +179,14 @@ class _Growing:
         began = time.monotonic()
         while not self._over.wait(1.0):
             self.seconds = time.monotonic() - began
-            due = int(self.seconds * self._rate) - self.written
-            for log in self._logs:
-                lines = list(islice(self._lines, due // LOGS))
-                with log.open("ab") as file:
-                    file.write(b"".join(lines))
-                self.written += len(lines)
+            self._add(max(0, int(self.seconds * self._rate) - self.written))
+
+    def _add(self, due: int) -> None:
+        for log in self._logs:
+            lines = list(islice(self._lines, due // LOGS))
+            with log.open("ab") as file:
+                file.write(b"".join(lines))
+            self.written += len(lines)
 
 
 def _part(
