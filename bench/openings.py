@@ -140,7 +140,7 @@ def timing(teams: int) -> None:
     cells = pl.concat(
         part.with_columns(pl.format("{}-{}", pl.lit(place), "team").alias("team"))
         for place, part in enumerate(parts)
-    )
+    ).sort("metric", "team", "day")  # as a warehouse tells them
     began, spent = time.perf_counter(), time.process_time()
     found = detect(cells, last_day(days), Settings())
     print(
