@@ -146,9 +146,7 @@ def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql:
             "largest_gpu_hours": st.column_config.NumberColumn("GPU-hours of it", format="compact"),
         },
     )
-    rows = picked["selection"]["rows"]
-    if rows:
-        st.switch_page("views/job.py", query_params={"job": table["job_id"][rows[0]]})
+    parts.open_job(table, picked)
     parts.footer(
         stem=chosen.stem("lost-time", "jobs"),
         table=table,
@@ -181,12 +179,7 @@ def attempts(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, 
             "ended_at": st.column_config.DatetimeColumn("ended", format="D MMM HH:mm"),
         },
     )
-    rows = picked["selection"]["rows"]
-    if rows:
-        one = table.row(rows[0], named=True)
-        st.switch_page(
-            "views/job.py", query_params={"job": one["job_id"], "attempt": str(one["attempt"])}
-        )
+    parts.open_job(table, picked)
     parts.footer(
         stem=chosen.stem("lost-time", "attempts"),
         table=table,

@@ -28,6 +28,7 @@ Table = pl.DataFrame | Callable[[], pl.DataFrame]
 OLD: Final = timedelta(hours=26)
 STALE: Final = timedelta(hours=50)
 _DATA_PAGE: Final = "views/data_page.py"
+_JOB_PAGE: Final = "views/job.py"
 # A source that spoke in the last 7 days and then stopped (METRICS.md section 5).
 _BEHIND: Final = """
 select source, data_at
@@ -228,6 +229,20 @@ def table_height(rows: int, most: int) -> int:
     scrolls.
     """
     return min(most, 36 + 33 * rows)
+
+
+def open_job(table: pl.DataFrame, picked: Any) -> None:
+    """Leave for the job of the selected row, and for its attempt where `table` names it.
+
+    `picked` is what `st.dataframe` returned of a table whose rows are those of `table`.
+    """
+    rows = picked["selection"]["rows"]
+    if rows:
+        row = table.row(rows[0], named=True)
+        asked = {"job": row["job_id"]}
+        if "attempt" in row:
+            asked["attempt"] = str(row["attempt"])
+        st.switch_page(_JOB_PAGE, query_params=asked)
 
 
 def legend(areas: Sequence[str]) -> None:

@@ -504,12 +504,7 @@ def jobs(shown: Case) -> None:
         parts.footer(
             stem=f"{shown.stem}_jobs", table=told, about=shown.about, sql=regression_rows.JOBS
         )
-        if picked["selection"]["rows"]:
-            row = rows[picked["selection"]["rows"][0]]
-            st.switch_page(
-                "views/job.py",
-                query_params={"job": row["job_id"], "attempt": str(row["attempt"])},
-            )
+        parts.open_job(told, picked)
 
 
 def beside(shown: Case) -> None:

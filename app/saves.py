@@ -200,10 +200,8 @@ def coverage(habits: Mapping[str, Any], chosen: filters.Scope) -> str:
     )
 
 
-def jobs_table(
-    jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, about: str
-) -> int | None:
-    """The jobs with the most to gain; returns the row that was selected."""
+def jobs_table(jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, about: str) -> None:
+    """The jobs with the most to gain; a selected row opens the job."""
     bars = [
         interval_bar(measured, best, palette)
         for measured, best in jobs.select("interval_seconds", "best_interval_seconds").iter_rows()
@@ -241,8 +239,7 @@ def jobs_table(
             "gpus": st.column_config.NumberColumn("GPUs"),
         },
     )
-    rows = picked["selection"]["rows"]
-    return int(rows[0]) if rows else None
+    parts.open_job(jobs, picked)
 
 
 def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:

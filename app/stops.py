@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, filters, parts, tiles, words
+from app import data, evidence, filters, money, parts, tiles, words
 from app.charts.causes import Shade
 from app.palette import Palette, translucent
 
@@ -54,15 +54,9 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             show=_rate,
             difference=lambda change: f"{change:+.2f}",
             rests_on=window["attempts"],
-            note=f"{words.many(now['counted'], 'interruption')} in "
-            + (
-                f"{words.compact(now['gpu_seconds'] / 86400)} GPU-days"
-                if now["gpu_seconds"]
-                else "an unknown number of GPU-days"
-            ),
+            note=_held_against(now),
             series=days["interruptions_per_1000_gpu_days"].to_list(),
         )
-        between = now["between_interruptions_gpu_seconds"]
         tiles.kpi(
             measures["between_interruptions_seconds"],
             now["between_interruptions_seconds"],
@@ -71,11 +65,7 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             show=words.duration,
             difference=words.more_time,
             rests_on=now["counted"],
-            note=f"one in {words.hours(between)} GPU-hours"
-            if between
-            else f"of attempts; {words.many(now['counted'], 'interruption')}, GPUs unknown"
-            if now["counted"]
-            else "none in these days",
+            note=_one_in(now),
             series=days["between_interruptions_seconds"].to_list(),
         )
         tiles.kpi(
@@ -204,8 +194,8 @@ def causes_table(causes: pl.DataFrame, about: str) -> None:
     )
 
 
-def interruptions_table(found: pl.DataFrame, about: str) -> int | None:
-    """The interruptions; returns the row that was selected."""
+def interruptions_table(found: pl.DataFrame, about: str) -> None:
+    """The interruptions; a selected row opens the attempt."""
     picked = st.dataframe(
         found,
         key="interruptions table",
@@ -234,8 +224,48 @@ def interruptions_table(found: pl.DataFrame, about: str) -> int | None:
             "failure_evidence_line": st.column_config.NumberColumn("line", format="%d"),
         },
     )
-    rows = picked["selection"]["rows"]
-    return int(rows[0]) if rows else None
+    parts.open_job(found, picked)
+
+
+def cost_of_all(now: Mapping[str, Any]) -> str:
+    """What the counted interruptions took, and of how many of them that is known; `now` is a row
+    of `window_ends`.
+    """
+    known, taken = _of_known_gpus(now), now["counted_lost_gpu_seconds"]
+    if now["counted"] and not known:
+        return "The GPUs of these jobs are unknown, and with them what this took"
+    told = money.beside(f"{words.hours(taken)} GPU-hours in all", taken)
+    return told if known == now["counted"] else f"{told}, of {_part(now)} whose GPUs are known"
+
+
+def _held_against(now: Mapping[str, Any]) -> str:
+    """Interruptions and the GPU-days that the rate holds them against."""
+    if not now["gpu_seconds"]:
+        return f"{words.many(now['counted'], 'interruption')} in an unknown number of GPU-days"
+    days = f"{words.compact(now['gpu_seconds'] / 86400)} GPU-days"
+    if _of_known_gpus(now) == now["counted"]:
+        return f"{words.many(now['counted'], 'interruption')} in {days}"
+    return f"{_part(now)}, those of known GPUs, in {days}"
+
+
+def _one_in(now: Mapping[str, Any]) -> str:
+    """The GPU-hours between two interruptions of jobs whose GPUs are known."""
+    if not now["counted"]:
+        return "none in these days"
+    between = now["between_interruptions_gpu_seconds"]
+    if not between:
+        return f"of attempts; {words.many(now['counted'], 'interruption')}, GPUs unknown"
+    told = f"one in {words.hours(between)} GPU-hours"
+    return told if _of_known_gpus(now) == now["counted"] else f"{told} of known GPUs"
+
+
+def _of_known_gpus(now: Mapping[str, Any]) -> int:
+    # what an older release published knows no difference
+    return int(now.get("counted_of_known_gpus", now["counted"]))
+
+
+def _part(now: Mapping[str, Any]) -> str:
+    return f"{words.count(_of_known_gpus(now))} of {words.many(now['counted'], 'interruption')}"
 
 
 def _rate(value: float | None) -> str:

@@ -174,12 +174,7 @@ def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
             **seconds,
         },
     )
-    rows = picked["selection"]["rows"]
-    if rows:
-        one = table.row(rows[0], named=True)
-        st.switch_page(
-            "views/job.py", query_params={"job": one["job_id"], "attempt": str(one["attempt"])}
-        )
+    parts.open_job(table, picked)
     parts.footer(
         stem=chosen.stem("start-recover", "slowest"),
         table=table,
@@ -206,7 +201,7 @@ def _held(chosen: filters.Scope, window: openings.Opened, silent: str) -> None:
         words.glossary()["start_up_gpu_seconds"],
         None if silent else amount,
         _starting(before) if before else None,
-        label="Start-up and recovery",
+        label="Start + recovery",
         show=words.hours,
         difference=words.more_hours,
         rests_on=window.now["attempts"],

@@ -115,7 +115,7 @@ with (
             f"By {chosen.hours} to gain in these days. The dot is the job's interval, the tick its "
             "best. Select a row to see the job."
         )
-        picked = saves.jobs_table(jobs, chosen, colours, about)
+        saves.jobs_table(jobs, chosen, colours, about)
         parts.footer(
             stem=chosen.stem("checkpoints", "jobs"),
             table=jobs,
@@ -123,5 +123,3 @@ with (
             measures=("gain_seconds",),
             sql=JOBS,
         )
-        if picked is not None:
-            st.switch_page("views/job.py", query_params={"job": jobs["job_id"][picked]})

@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, filters, money, openings, parts, stops, words
+from app import data, evidence, filters, openings, parts, stops, words
 from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
 from app.charts.load import preemption_by_load
@@ -169,16 +169,10 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
             measures=("interruption_loss_gpu_seconds",),
             sql=CAUSES,
         )
-        whole = data.row(stops.ENDS, *of_kind)["counted_lost_gpu_seconds"]
-        in_all = (
-            "The GPUs of these jobs are unknown, and with them what this took"
-            if openings.tells_more_by_wall(opened.now)
-            else money.beside(f"{words.hours(whole)} GPU-hours in all", whole)
-        )
         st.caption(
-            f"{in_all}: training that was discarded and the start-up of the recovery. "
-            "A bar is cut into its causes, a dot is a count. Click a piece, or choose its cause "
-            "below, for the evidence."
+            f"{stops.cost_of_all(data.row(stops.ENDS, *of_kind))}: training that was discarded "
+            "and the start-up of the recovery. A bar is cut into its causes, a dot is a count. "
+            "Click a piece, or choose its cause below, for the evidence."
         )
         with st.expander(f"Every cause: {words.count(table.height)}"):
             stops.causes_table(table, about)
@@ -274,7 +268,7 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
             st.caption(f"The {MOST_ROWS} that cost most. Select a row to see the job.")
         else:
             st.caption("Select a row to see the job.")
-        picked = stops.interruptions_table(found, about)
+        stops.interruptions_table(found, about)
         parts.footer(
             stem=chosen.stem("failures", "evidence"),
             table=found,
@@ -282,14 +276,6 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
             measures=("interruption_loss_gpu_seconds",),
             sql=INTERRUPTIONS.format(evidence=evidence.select_list()),
         )
-        if picked is not None:
-            st.switch_page(
-                "views/job.py",
-                query_params={
-                    "job": found["job_id"][picked],
-                    "attempt": str(found["attempt"][picked]),
-                },
-            )
 
 with parts.card("Messages that no rule knows", "Which pattern is worth adding?", parts.SPARKLINE):
     unmatched = data.frame(UNMATCHED)

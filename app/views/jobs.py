@@ -114,9 +114,7 @@ with parts.card(
                 "is_excluded": st.column_config.CheckboxColumn("excluded"),
             },
         )
-        rows = picked["selection"]["rows"]
-        if rows:
-            st.switch_page("views/job.py", query_params={"job": jobs["job_id"][rows[0]]})
+        parts.open_job(jobs, picked)
         parts.footer(
             stem=chosen.stem("jobs", "lost"),
             table=jobs.select(pl.exclude("found")),

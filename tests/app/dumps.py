@@ -26,7 +26,7 @@ def attempt(
     category: str | None = None,
     message: str | None = None,
     team: str = "ranking",
-    gpus: int = 8,
+    gpus: int | None = 8,
     workload: str = "production",
 ) -> list[Event]:
     """An attempt that starts up for 100 s, trains for `trains` s, saves included, and ends.

@@ -76,6 +76,25 @@ def test_the_numbers_are_those_of_the_attempts(stopped: Path) -> None:
     assert "25.0 %" == shown["Uncategorised"]
 
 
+def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mute = [
+        event
+        for number in range(5)
+        for event in attempt(
+            f"mute-{number}", 1, START, trains=60, outcome="failed", category=NVLINK, gpus=None
+        )
+    ]
+    ingest(tmp_path, [*fleet_events(), *mute], START + timedelta(days=2))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    page = open_page(FAILURES, days="7", attribution="infra")
+
+    assert "1 of 6 interruptions, those of known GPUs, in 2.9 GPU-days" in said(page)
+    assert "one in 70.2 GPU-hours of known GPUs" in said(page)
+    assert any("of 1 of 6 interruptions whose GPUs are known: training" in t for t in said(page))
+
+
 def test_the_same_ratio_stands_on_the_overview(stopped: Path) -> None:
     here, there = (numbers(open_page(path, days="7")) for path in (FAILURES, "views/overview.py"))
 

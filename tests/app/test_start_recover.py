@@ -45,7 +45,7 @@ def test_the_six_numbers_are_those_of_the_views(fleet: Path) -> None:
         "Start p90",
         "Recover p50",
         "Recover p90",
-        "Start-up and recovery",
+        "Start + recovery",
         "Never trained",
     ] == [metric.label for metric in page.metric]
     assert f"{window['tts_p50_seconds'] // 60:.0f} min" == " ".join(shown[0].split()[:2])

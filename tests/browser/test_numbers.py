@@ -63,8 +63,7 @@ KPIS = {
         "Start p90": f"select tts_p90_seconds {_OF}",
         "Recover p50": f"select ttr_p50_seconds {_OF}",
         "Recover p90": f"select ttr_p90_seconds {_OF}",
-        "Start-up and recovery": "select (start_up_gpu_seconds + recovery_gpu_seconds) / 3600 "
-        f"{_LOST}",
+        "Start + recovery": f"select (start_up_gpu_seconds + recovery_gpu_seconds) / 3600 {_LOST}",
         "Never trained": "select never_trained "
         "from window_starts($team, 'all', $first, $last) where day is null",
     },
