@@ -21,6 +21,7 @@ from ingest import dumps, facts, loader, plan, publish, spool, warehouse, watch
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
+from ingest.known import Known
 from ingest.ledger import Incoming
 from ingest.loader import Loaded
 from ingest.moment import Moment
@@ -343,14 +344,9 @@ class _Run:
         self, files: list[dumps.DumpFile], summary: Summary, progress: Progress
     ) -> Iterator[Incoming]:
         seen: set[tuple[str, str]] = set()
+        known = Known(self.warehouse.connection, files)
         for file in files:
-            one = plan.look_at(
-                self.warehouse.connection,
-                file,
-                self.forced,
-                progress.read,
-                self.reading.training_logs,
-            )
+            one = plan.look_at(known, file, self.forced, progress.read, self.reading.training_logs)
             if isinstance(one, plan.Skipped):
                 summary.skipped.append(one)
                 progress.skipped(file.bytes)

@@ -17,6 +17,7 @@ from ingest.arrivals import Sight
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
 from ingest.formats import EVENTS, Format, recognise
+from ingest.known import Known
 from ingest.ledger import Incoming
 from ingest.tails import Place
 
@@ -144,7 +145,9 @@ class Follower:
         then = Handled(sight, file.name, file.bytes, mark, waits=is_half, is_half=is_half)
         if file.bytes == 0:
             return Decision(then)
-        one = plan.look_at(self.connection, file, self.forced, lambda _: None, self.own)
+        one = plan.look_at(
+            Known(self.connection, [file]), file, self.forced, lambda _: None, self.own
+        )
         if isinstance(one, plan.Skipped):
             return Decision(then, None, None if one.known_as is not None else one.why)
         return Decision(then, one)

@@ -88,34 +88,37 @@ def enter(
 
     Reads the view `batch`; the clocks of its sources move on.
     """
-    clocks: dict[int, int] = dict(
-        connection.execute(
-            "select file_no, max(greatest(at_us, end_us)) from batch group by file_no"
-        ).fetchall()
-    )
-    for one in numbered:
+    if not numbered:
+        return
+    for one in {one.source_no: one for one in numbered}.values():
         _enter_source(connection, one, reading)
-        told = [us for us in (clocks.get(one.file_no), moment.as_of_us) if us is not None]
-        clock_us = max(told, default=None)
-        file, follows = one.incoming.file, one.incoming.follows
-        connection.execute(
-            "insert into files values (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)",
-            [
-                one.file_no,
-                file.name,
-                one.incoming.format.name,
-                reading.cluster,
-                one.source_no,
-                file.bytes if follows is None else follows.bytes,
-                one.incoming.fingerprint.sha256,
-                clock_us,
-                moment.now,
-            ],
-        )
-        connection.execute(
-            "update sources set clock_us = greatest(clock_us, $clock_us) where source_no = $no",
-            {"clock_us": clock_us, "no": one.source_no},
-        )
+    # one statement for all: of thousands of small dumps each would wait for one of its own
+    connection.execute(
+        "with clocks as (select file_no, max(greatest(at_us, end_us)) as clock_us "
+        "from batch group by file_no), dumps as (select unnest($file_nos) as file_no, "
+        "unnest($names) as name, unnest($formats) as format, unnest($source_nos) as source_no, "
+        "unnest($bytes) as bytes, unnest($digests) as sha256) "
+        "insert into files select dumps.file_no, name, format, $cluster, source_no, bytes, sha256, "
+        "greatest(clock_us, $as_of_us), 0, 0, $now "
+        "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
+        {
+            "file_nos": [one.file_no for one in numbered],
+            "names": [one.incoming.file.name for one in numbered],
+            "formats": [one.incoming.format.name for one in numbered],
+            "source_nos": [one.source_no for one in numbered],
+            "bytes": [_whole_bytes(one.incoming) for one in numbered],
+            "digests": [one.incoming.fingerprint.sha256 for one in numbered],
+            "cluster": reading.cluster,
+            "as_of_us": moment.as_of_us,
+            "now": moment.now,
+        },
+    )
+    connection.execute(
+        "update sources set clock_us = greatest(sources.clock_us, told.clock_us) from "
+        "(select source_no, max(clock_us) as clock_us from files where file_no >= ? "
+        "group by source_no) as told where sources.source_no = told.source_no",
+        [numbered[0].file_no],
+    )
 
 
 def count(connection: duckdb.DuckDBPyConnection) -> None:
@@ -210,6 +213,10 @@ def move_clocks(
         "where list_contains($file_nos, file_no)",
         chosen,
     )
+
+
+def _whole_bytes(one: Incoming) -> int:
+    return one.file.bytes if one.follows is None else one.follows.bytes
 
 
 def _source(format: Format, reading: Reading) -> str:

@@ -5,6 +5,7 @@ After `kill -9` a batch is wholly there or wholly not. Publishes nothing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -152,7 +153,7 @@ def _load(
         {one.file_no: one.incoming.follows.lines for one in readable if one.incoming.follows},
     )
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in readable})
-    loaded = [_loaded(connection, one, unreadable.get(one.file_no)) for one in numbered]
+    loaded = _loaded(connection, numbered, unreadable)
     connection.execute("drop view batch")
     return loaded
 
@@ -280,10 +281,29 @@ def _parse_text(
     )
 
 
-def _loaded(connection: duckdb.DuckDBPyConnection, one: Numbered, unreadable: str | None) -> Loaded:
-    row = connection.execute("select events from files where file_no = ?", [one.file_no]).fetchone()
-    reasons = connection.execute(
-        "select reason, count(*) from rejects where file_no = ? group by reason", [one.file_no]
-    ).fetchall()
-    events = int(row[0]) if row else 0
-    return Loaded(one.file_no, one.incoming.file.name, events, dict(reasons), unreadable)
+def _loaded(
+    connection: duckdb.DuckDBPyConnection,
+    numbered: Sequence[Numbered],
+    unreadable: dict[int, str],
+) -> list[Loaded]:
+    """What each dump brought."""
+    events: dict[int, int] = dict(
+        connection.execute(
+            "select file_no, events from files where file_no >= ?", [numbered[0].file_no]
+        ).fetchall()
+    )
+    rejected: dict[int, dict[str, int]] = defaultdict(dict)
+    for file_no, reason, lines in connection.execute(
+        "select file_no, reason, count(*) from rejects group by file_no, reason order by all"
+    ).fetchall():
+        rejected[file_no][reason] = lines
+    return [
+        Loaded(
+            one.file_no,
+            one.incoming.file.name,
+            events.get(one.file_no, 0),
+            rejected[one.file_no],
+            unreadable.get(one.file_no),
+        )
+        for one in numbered
+    ]

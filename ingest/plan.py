@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import duckdb
-
 from ingest import dumps, rotation, unpacking
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
 from ingest.formats import Format, recognise
+from ingest.known import Known, Row
 from ingest.ledger import Incoming
 
 BATCH_BYTES = 512 * 1024 * 1024
@@ -28,7 +27,7 @@ class Skipped:
 
 
 def look_at(
-    connection: duckdb.DuckDBPyConnection,
+    known: Known,
     file: dumps.DumpFile,
     forced: Format | None,
     advance: Callable[[int], None],
@@ -36,7 +35,7 @@ def look_at(
 ) -> Incoming | Skipped:
     """What to do with a file: its content tells its format, and known content loads once.
 
-    `own`: what the lines of the user's trainers mean.
+    `known` was asked of it among others; `own`: what the lines of the user's trainers mean.
     """
     if file.bytes == 0:
         return Skipped(file.name, "is empty")
@@ -50,52 +49,43 @@ def look_at(
             return Skipped(file.name, _unrecognised(file, head))
         names = rotation.names(file.name)
         # a text that begins like another one may be another job's: only its own name tells
-        shorter = _shorter(connection, names if format.collector is None else names[:1], file)
-        fingerprint = dumps.fingerprint(file, [size for _, size, _ in shorter], advance)
+        earlier = known.named(names if format.collector is None else names[:1])
+        shorter = [row for row in earlier if row.bytes < file.bytes]
+        fingerprint = dumps.fingerprint(file, [row.bytes for row in shorter], advance)
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")
-    known = connection.execute(
-        "select file_no, file, format from files where sha256 = ? and bytes = ? "
-        "and (list_contains(?, file) or not ?) order by file_no limit 1",
-        [fingerprint.sha256, file.bytes, names, format.is_named_by_path],
-    ).fetchone()
-    if known is not None:
-        file_no, name, loaded_as = known
-        return Skipped(file.name, f"is loaded already, as {loaded_as} from {name}", file_no)
+    for row in known.of_content(file.bytes, fingerprint.sha256):
+        if row.name in names or not format.is_named_by_path:
+            return _loaded_already(file, row)
     try:
         unpacking.refuse_damaged(file)
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")
-    grown = [
-        file_no for file_no, size, sha256 in shorter if fingerprint.prefixes.get(size) == sha256
-    ]
+    grown = [row.file_no for row in shorter if fingerprint.prefixes.get(row.bytes) == row.sha256]
     if not grown and file.compression != "none":
-        return _unpacked(connection, Incoming(file, format, fingerprint, None), names[1:])
+        return _unpacked(known, Incoming(file, format, fingerprint, None), names[1:])
     return Incoming(file, format, fingerprint, grown[-1] if grown else None)
 
 
-def _unpacked(
-    connection: duckdb.DuckDBPyConnection, one: Incoming, names: Sequence[str]
-) -> Incoming | Skipped:
+def _unpacked(known: Known, one: Incoming, names: Sequence[str]) -> Incoming | Skipped:
     """A compressed dump, or why not: a log that was rotated is loaded under its earlier name."""
-    rows = connection.execute(
-        "select file_no, file, bytes, sha256 from files "
-        "where list_contains(?, file) and format = ? order by bytes",
-        [names, one.format.name],
-    ).fetchall()
+    rows = [row for row in known.named(names) if row.format == one.format.name]
     if not rows:
         return one
     try:
-        found, end = rotation.unpacked(one.file, {size for _, _, size, _ in rows})
+        found, end = rotation.unpacked(one.file, {row.bytes for row in rows})
     except (OSError, UnreadableDump) as error:
         return Skipped(one.file.name, f"cannot be read: {error}")
-    for file_no, name, size, sha256 in reversed(rows):
-        if found.get(size) == sha256:
-            if size == end:
-                why = f"is loaded already, as {one.format.name} from {name}"
-                return Skipped(one.file.name, why, file_no)
-            return one if one.format.collector else replace(one, grown_from=file_no)
+    for row in reversed(rows):
+        if found.get(row.bytes) == row.sha256:
+            if row.bytes == end:
+                return _loaded_already(one.file, row)
+            return one if one.format.collector else replace(one, grown_from=row.file_no)
     return one
+
+
+def _loaded_already(file: dumps.DumpFile, row: Row) -> Skipped:
+    return Skipped(file.name, f"is loaded already, as {row.format} from {row.name}", row.file_no)
 
 
 def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:
@@ -119,14 +109,3 @@ def batches(incoming: Iterator[Incoming]) -> Iterator[list[Incoming]]:
         size += weight
     if batch:
         yield batch
-
-
-def _shorter(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str], file: dumps.DumpFile
-) -> Sequence[tuple[int, int, str]]:
-    """Earlier, shorter dumps of the same names: this one may be one of them, grown."""
-    return connection.execute(
-        "select file_no, bytes, sha256 from files "
-        "where list_contains(?, file) and bytes < ? order by bytes",
-        [names, file.bytes],
-    ).fetchall()

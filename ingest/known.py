@@ -1,0 +1,50 @@
+"""What the ledger says of the files that are to be looked at, asked once for all of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+import duckdb
+
+from ingest import rotation
+from ingest.dumps import DumpFile
+
+
+class Row(NamedTuple):
+    """A dump that was loaded: its row of the table `files`."""
+
+    file_no: int
+    name: str
+    format: str
+    bytes: int
+    sha256: str
+
+
+class Known:
+    """The loaded dumps that these files may be, or may have grown from, as of now."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DumpFile]) -> None:
+        names = {name for file in files for name in rotation.names(file.name)}
+        found = connection.execute(
+            "select file_no, file, format, bytes, sha256 from files "
+            "where file in (select unnest($names::varchar[])) "
+            "or bytes in (select unnest($sizes::bigint[])) order by file_no",
+            {"names": list(names), "sizes": list({file.bytes for file in files})},
+        ).fetchall()
+        self._by_name: dict[str, list[Row]] = defaultdict(list)
+        self._by_content: dict[tuple[int, str], list[Row]] = defaultdict(list)
+        for row in map(Row._make, found):
+            self._by_name[row.name].append(row)
+            self._by_content[row.bytes, row.sha256].append(row)
+
+    def named(self, names: Iterable[str]) -> list[Row]:
+        """Dumps of any of these names, the shortest first."""
+        rows = [row for name in names for row in self._by_name.get(name, ())]
+        return sorted(rows, key=attrgetter("bytes", "file_no"))
+
+    def of_content(self, size: int, sha256: str) -> list[Row]:
+        """Dumps with this content, the first loaded first."""
+        return self._by_content.get((size, sha256), [])
