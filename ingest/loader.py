@@ -33,6 +33,7 @@ from ingest.settings import Settings
 from ingest.warehouse import Warehouse, scratch
 
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
+_FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,9 @@ def _parse(
     for group in _groups(numbered):
         if group[0].incoming.format.collector is None:
             parsed += _parse_native(connection, folder, group, reading, moment)
+            advance(sum(one.incoming.file.bytes for one in group))
         else:
-            parsed.append(_parse_text(connection, group[0], reading, moment, unreadable))
-        advance(sum(one.incoming.file.bytes for one in group))
+            parsed.append(_parse_texts(connection, group, reading, moment, unreadable, advance))
     return parsed, unreadable
 
 
@@ -171,16 +172,24 @@ def _join_pieces(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbe
 
 
 def _groups(numbered: Sequence[Numbered]) -> Iterator[list[Numbered]]:
-    """Small native dumps of one compression and source together, every other dump alone."""
+    """Small native dumps of one compression and source together, small texts, others alone."""
     together: dict[tuple[str, int], list[Numbered]] = {}
+    texts: list[Numbered] = []
     for one in numbered:
         file = one.incoming.file
-        is_small = file.bytes < _TOGETHER_BYTES and not one.incoming.fingerprint.needs_mending
-        if one.incoming.format.collector is None and is_small:
+        if one.incoming.format.collector is not None and file.bytes < _FEW_BYTES:
+            texts.append(one)
+        elif (
+            one.incoming.format.collector is None
+            and file.bytes < _TOGETHER_BYTES
+            and not one.incoming.fingerprint.needs_mending
+        ):
             together.setdefault((file.compression, one.source_no), []).append(one)
         else:
             yield [one]
     yield from together.values()
+    if texts:
+        yield texts
 
 
 def _parse_native(
@@ -261,21 +270,25 @@ def _explain(
         rejects.add(connection, file_no, found)
 
 
-def _parse_text(
+def _parse_texts(
     connection: duckdb.DuckDBPyConnection,
-    one: Numbered,
+    group: Sequence[Numbered],
     reading: Reading,
     moment: Moment,
     unreadable: dict[int, str],
+    advance: Callable[[int], None],
 ) -> _Parsed:
-    table = f"parsed_{one.file_no}"
-    collector = one.incoming.format.collector
-    assert collector is not None
-    target = text.Target(connection, table, one.file_no, one.source_no)
-    try:
-        text.parse(target, collector, one.incoming.file, reading, moment)
-    except UnreadableDump as error:
-        unreadable[one.file_no] = str(error)
+    table = f"parsed_{group[0].file_no}"
+    text.create(connection, table)
+    for one in group:
+        collector = one.incoming.format.collector
+        assert collector is not None
+        target = text.Target(connection, table, one.file_no, one.source_no)
+        try:
+            text.parse(target, collector, one.incoming.file, reading, moment)
+        except UnreadableDump as error:
+            unreadable[one.file_no] = str(error)
+        advance(one.incoming.file.bytes)
     return _Parsed(
         text.good_rows(connection, table), lambda: connection.execute(f"drop table {table}")
     )

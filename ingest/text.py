@@ -88,7 +88,7 @@ _UNPACKED_RATIO = 8  # of a compressed log, about
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a dump's rows go: a temporary table that is made for it, and its numbers."""
+    """Where a dump's rows go: a temporary table that `create` made, and the dump's numbers."""
 
     connection: duckdb.DuckDBPyConnection
     table: str
@@ -96,19 +96,27 @@ class Target:
     source_no: int
 
 
+def create(connection: duckdb.DuckDBPyConnection, table: str) -> None:
+    """An empty temporary table for what dumps tell; more columns come with their first values."""
+    columns = ", ".join(map(_declared, _ALWAYS_THERE))
+    connection.execute(
+        f"create or replace temp table {table} (file_no integer, source_no integer, {columns})"
+    )
+
+
 def parse(
     target: Target, collector: Collector, file: dumps.DumpFile, reading: Reading, moment: Moment
 ) -> None:
     """Read a dump into `target.table`, in bounded memory; what cannot be believed is set aside.
 
-    Raises UnreadableDump where the collector finds no line to read; the table then is empty.
+    Raises UnreadableDump where the collector finds no line to read; no row of it is there then.
     """
     # transactions of many rows: what is appended is packed, and packed anew, with each
     target.connection.execute("begin")
     try:
-        _create(target)
         _parse(target, collector, file, reading, moment)
     except UnreadableDump:
+        target.connection.execute(f"delete from {target.table} where file_no = ?", [target.file_no])
         target.connection.execute("commit")
         raise
     except BaseException:
@@ -209,14 +217,6 @@ def _set_aside(event: Event, reason: Reason) -> Rejected:
 
 def _cut(rejected: Rejected) -> Rejected:
     return replace(rejected, line=rejected.line[: explain.KEPT_CHARACTERS])
-
-
-def _create(target: Target) -> None:
-    columns = ", ".join(map(_declared, _ALWAYS_THERE))
-    target.connection.execute(
-        f"create or replace temp table {target.table} "
-        f"(file_no integer, source_no integer, {columns})"
-    )
 
 
 def _declared(name: str) -> str:

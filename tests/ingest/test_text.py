@@ -59,6 +59,7 @@ def loaded(
     with duckdb.connect() as connection:
         connection.execute(SCHEMA.read_text())
         rejects.begin(connection)
+        text.create(connection, "parsed")
         text.parse(text.Target(connection, "parsed", 1, 1), collector, file, reading, moment)
         select = text.good_rows(connection, "parsed")
         names = sorted(row[0] for row in connection.execute(f"describe {select}").fetchall())
