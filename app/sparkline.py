@@ -15,6 +15,7 @@ from app.palette import translucent
 HEIGHT: Final = 52  # pixels
 _TOP, _BOTTOM = 3.0, 49.0  # of the ink: a line is half outside of its points
 _WIDTH: Final = 200.0  # stretched to the card's
+_WIDEST_BAR: Final = 12.0  # of few days: a bar as wide as the card is no bar
 _Point = tuple[float, float]
 
 
@@ -49,9 +50,9 @@ def _svg(series: Sequence[float | None], colour: str, *, bars: bool) -> str:
         return (place + 0.5) * step, _BOTTOM - share * (_BOTTOM - _TOP)
 
     if bars:
-        zero = at(0, 0.0)[1]
+        zero, width = at(0, 0.0)[1], min(0.8 * step, _WIDEST_BAR)
         ink = "".join(
-            f"<rect x='{x - 0.4 * step:.1f}' y='{min(y, zero):.1f}' width='{0.8 * step:.1f}' "
+            f"<rect x='{x - width / 2:.1f}' y='{min(y, zero):.1f}' width='{width:.1f}' "
             f"height='{max(abs(y - zero), 0.5):.1f}' fill='{colour}'/>"
             for place, value in enumerate(series)
             if value is not None
@@ -69,10 +70,11 @@ def _line(points: Sequence[_Point], colour: str) -> str:
     # a line of one point is a dot, where it has a length of nought
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (*points, points[-1]))
     first, last = points[0][0], points[-1][0]
+    width = 2 if len(points) > 1 else 5
     return (
         f"<polygon points='{first:.1f},{_BOTTOM} {path} {last:.1f},{_BOTTOM}' "
         f"fill='{translucent(colour, 0.1)}'/>"
-        f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2' "
+        f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='{width}' "
         "stroke-linejoin='round' stroke-linecap='round' vector-effect='non-scaling-stroke'/>"
     )
 

@@ -32,7 +32,11 @@ def test_a_day_without_a_number_is_a_gap() -> None:
 
 
 def test_a_day_alone_is_a_dot() -> None:
-    assert "<polyline points='100.0,26.0 100.0,26.0'" in drawn(None, 0.5, None)
+    picture = drawn(None, 0.5, None)
+
+    assert "<polyline points='100.0,26.0 100.0,26.0'" in picture
+    assert "stroke-width='5'" in picture
+    assert "stroke-width='5'" not in drawn(0.5, 0.6)
 
 
 def test_a_series_that_does_not_move_is_level() -> None:
@@ -43,6 +47,12 @@ def test_bars_stand_on_nought_and_hang_from_it() -> None:
     bars = re.findall(r"y='([\d.]+)' width='[\d.]+' height='([\d.]+)'", drawn(1.0, -1.0, bars=True))
 
     assert [("3.0", "23.0"), ("26.0", "23.0")] == bars
+
+
+def test_the_bar_of_a_day_alone_is_no_wider_than_a_bar() -> None:
+    assert ("94.0", "12.0") == re.findall(
+        r"x='([\d.]+)' .* width='([\d.]+)'", drawn(1.0, bars=True)
+    )[0]
 
 
 def test_each_day_tells_its_value_and_a_gap_tells_nothing() -> None:
