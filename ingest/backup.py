@@ -18,6 +18,7 @@ import duckdb
 
 from ingest import detail, migrations
 from ingest.errors import UnusableArguments
+from ingest.words import counted
 from queries import SCHEMA_VERSION
 
 _FILE = "warehouse.duckdb"
@@ -51,7 +52,7 @@ def backup(folder: Path, target: Path, say: Callable[[str], None]) -> int:
     sums = {_FILE: _sum(part / _FILE)}
     for done, name in enumerate(files, 1):
         sums[name] = _copied(folder / name, part / name)
-        say(f"copied {done} of {len(files)} files of detail")
+        say(f"copied {done} of {counted(len(files), 'file')} of detail")
     _write_manifest(part / _MANIFEST, told | {"files": sums})
     if target.exists():
         target.rmdir()
@@ -87,7 +88,7 @@ def restore(source: Path, folder: Path, say: Callable[[str], None]) -> None:
             )
         if name != _FILE:
             renamed[Path(name).name] = new
-        say(f"copied {place + 1} of {len(manifest['files'])} files")
+        say(f"copied {place + 1} of {counted(len(manifest['files']), 'file')}")
     if manifest["schema_version"] < SCHEMA_VERSION:
         migrations.upgrade(aside, manifest["schema_version"])
     _rename_detail(aside, renamed, number)

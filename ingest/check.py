@@ -16,6 +16,7 @@ import duckdb
 from ingest import compared, detail, publish
 from ingest.settings import Settings, as_text
 from ingest.warehouse import Warehouse
+from ingest.words import counted
 from queries import NothingPublished, model, published
 
 _REBUILD = "Run `ett-warehouse rebuild`."
@@ -70,12 +71,12 @@ def _has_facts(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _identity(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
     for table, of in (
-        ("attempt_day_facts_kept", "attempts on a day"),
-        ("attempt_facts_kept", "attempts"),
+        ("attempt_day_facts_kept", "attempt-day"),
+        ("attempt_facts_kept", "attempt"),
     ):
         off = _count(connection, f"from {table} where wall_us <> {_AREAS}")
         if off:
-            yield Finding(f"{off:,} {of} have areas that do not sum to their wall time. {_REBUILD}")
+            yield Finding(f"areas do not sum to the wall time of {counted(off, of)}. {_REBUILD}")
     split = _count(
         connection,
         "from (select job_no, attempt, sum(wall_us) as wall_us from attempt_day_facts_kept "
@@ -84,7 +85,9 @@ def _identity(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         "where coalesce(days.wall_us, 0) is distinct from facts.wall_us",
     )
     if split:
-        yield Finding(f"the days of {split:,} attempts do not sum to their wall time. {_REBUILD}")
+        yield Finding(
+            f"days do not sum to the wall time of {counted(split, 'attempt')}. {_REBUILD}"
+        )
 
 
 def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
@@ -100,11 +103,11 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
     for dumps, word in ((more, "more"), (fewer, "fewer")):
         if dumps:
             yield Finding(
-                f"{dumps:,} dumps have {word} events than the ledger says. {_INGEST_AGAIN}"
+                f"{counted(dumps, 'dump')} with {word} events than the ledger says. {_INGEST_AGAIN}"
             )
     unknown = _count(connection, "from events where file_no not in (select file_no from files)")
     if unknown:
-        yield Finding(f"{unknown:,} events are of no dump of the ledger. {_INGEST_AGAIN}")
+        yield Finding(f"{counted(unknown, 'event')} of no dump of the ledger. {_INGEST_AGAIN}")
     set_aside = _count(
         connection,
         "from files left join (select file_no, count(*) as lines from rejected_lines "
@@ -113,7 +116,8 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
     )
     if set_aside:
         yield Finding(
-            f"{set_aside:,} dumps have other lines set aside than the ledger says. {_INGEST_AGAIN}"
+            f"{counted(set_aside, 'dump')} with other lines set aside than the ledger says. "
+            f"{_INGEST_AGAIN}"
         )
     nameless = _count(
         connection,
@@ -121,7 +125,7 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         "where job_no not in (select job_no from job_keys)",
     )
     if nameless:
-        yield Finding(f"{nameless:,} jobs have events and no name. {_INGEST_AGAIN}")
+        yield Finding(f"{counted(nameless, 'job')} with events and no name. {_INGEST_AGAIN}")
 
 
 def _orphans(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
@@ -136,15 +140,15 @@ def _orphans(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
             "(select job_no from told_jobs union select job_no from pruned_jobs)",
         )
         if orphans:
-            yield Finding(f"{orphans:,} jobs have {name} but no events. {_REBUILD}")
+            yield Finding(f"{counted(orphans, 'job')} with {name} but no events. {_REBUILD}")
     undead = _count(connection, "from told_jobs where job_no in (select job_no from pruned_jobs)")
     if undead:
-        yield Finding(f"{undead:,} pruned jobs have events. {_INGEST_AGAIN}")
+        yield Finding(f"{counted(undead, 'pruned job')} with events. {_INGEST_AGAIN}")
     unlisted = _count(
         connection, "from job_details where file not in (select file from detail_files)"
     )
     if unlisted:
-        yield Finding(f"{unlisted:,} jobs have their detail in no listed file. {_REBUILD}")
+        yield Finding(f"{counted(unlisted, 'job')} with detail in no listed file. {_REBUILD}")
 
 
 def _files(warehouse: Warehouse) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -23,10 +23,10 @@ from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
 from ingest.known import Known
 from ingest.ledger import Incoming
-from ingest.loader import Loaded
 from ingest.moment import Moment
 from ingest.progress import Progress
 from ingest.settings import Settings, found_settings
+from ingest.summary import FewOfAKind, Summary
 from queries.interrupts import as_keyboard_interrupt
 
 PUBLISH_EVERY_SECONDS = 15.0
@@ -48,37 +48,9 @@ examples:
 A dump is known by its content: ingesting it again changes nothing. Lines that cannot be read are
 set aside with file, line number and reason; the good lines around them load.
 exit status: 0 loaded, 1 more lines set aside than --max-rejected allows,
-             2 unusable arguments, or nothing that can be read or written
+             2 unusable arguments, or nothing that can be read or written: of what was given
+               no file is a dump, or no line is an event
 """
-
-
-@dataclass(slots=True)
-class Summary:
-    """What an ingest did, file by file."""
-
-    loaded: list[Loaded] = field(default_factory=list)
-    skipped: list[plan.Skipped] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    jobs: set[int] = field(default_factory=set)  # by hash: several batches may speak of one
-
-    @property
-    def events(self) -> int:
-        return sum(one.events for one in self.loaded)
-
-    @property
-    def reasons(self) -> dict[str, int]:
-        """Lines set aside, by reason, the most frequent first."""
-        total: dict[str, int] = {}
-        for one in self.loaded:
-            for reason, lines in one.rejected.items():
-                total[reason] = total.get(reason, 0) + lines
-        return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
-
-    @property
-    def has_read_anything(self) -> bool:
-        return any(one.unreadable is None for one in self.loaded) or any(
-            one.known_as is not None for one in self.skipped
-        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
     )
     began = time.monotonic()
+    warnings = FewOfAKind()
+    if not (chosen.watch or chosen.verbose):
+        _LOG.addFilter(warnings)
     try:
         with as_keyboard_interrupt():
             if chosen.watch:
@@ -103,7 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 130
-    _report(summary, time.monotonic() - began, is_dry=chosen.dry_run)
+    finally:
+        _LOG.removeFilter(warnings)
+    _report(summary, time.monotonic() - began, warnings.held_back(), chosen)
     return _status(summary, chosen.max_rejected)
 
 
@@ -159,6 +136,9 @@ def _parser() -> argparse.ArgumentParser:
         "--watch",
         action="store_true",
         help="then follow files that grow, come and are rotated; what is named may come later",
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="name every file that was left aside, and why"
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would happen, change nothing"
@@ -360,7 +340,9 @@ class _Run:
 
     def _move_clocks(self, summary: Summary) -> None:
         """`--as-of` counts for dumps that are known already as well."""
-        known = [one.known_as for one in summary.skipped if one.known_as is not None]
+        known = [
+            one.known_as for one in summary.skipped if one.known_as is not None and not one.is_mute
+        ]
         if self.moment.as_of_us is not None and known:
             loader.move_clocks(self.warehouse, known, self.settings, self.moment.as_of_us)
 
@@ -369,37 +351,22 @@ class _Run:
             publish.publish(self.warehouse, self.settings, self.moment.now)
 
 
-def _report(summary: Summary, seconds: float, *, is_dry: bool) -> None:
-    for note in (*_notes(summary),):
-        print("".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in note))
-    would = "would load" if is_dry else "loaded"
-    files = sum(one.unreadable is None for one in summary.loaded)
-    print(
-        f"{would} {summary.events:,} events of {len(summary.jobs):,} jobs from {files:,} files "
-        f"in {seconds:.1f} s"
-    )
-    if summary.reasons:
-        listed = ", ".join(f"{reason} {lines:,}" for reason, lines in summary.reasons.items())
-        print(f"set aside {sum(summary.reasons.values()):,} lines: {listed}")
-        print("they are listed on the dashboard's Data page and in the view rejected_lines")
-
-
-def _notes(summary: Summary) -> Iterator[str]:
-    for note in summary.unreadable:
-        yield f"cannot read {note}"
-    for one in summary.loaded:
-        if one.unreadable is not None:
-            yield f"nothing loaded: {one.unreadable}"
-    for skipped in summary.skipped:
-        yield f"left aside {skipped.name}: it {skipped.why}"
+def _report(summary: Summary, seconds: float, held_back: int, chosen: argparse.Namespace) -> None:
+    told = summary.told(seconds, held_back, is_dry=chosen.dry_run, is_verbose=chosen.verbose)
+    for line in told:
+        print("".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line))
 
 
 def _status(summary: Summary, allowed: int | None) -> int:
-    if not summary.has_read_anything:
+    if not summary.has_read_a_dump:
         print("ett-ingest: nothing that was given can be read as a dump.", file=sys.stderr)
         return 2
+    if not summary.has_read_anything:
+        print("ett-ingest: no line of what was given is an event.", file=sys.stderr)
+        return 2
     if allowed is not None and sum(summary.reasons.values()) > allowed:
-        print(f"ett-ingest: more than {allowed:,} lines were set aside.", file=sys.stderr)
+        why = f"more lines were set aside than --max-rejected {allowed} allows"
+        print(f"ett-ingest: {why}.", file=sys.stderr)
         return 1
     return 0
 

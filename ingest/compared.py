@@ -14,6 +14,7 @@ import duckdb
 from ingest import detail, facts, publish
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse, literally, scratch
+from ingest.words import counted
 from queries import NothingPublished, model, published
 
 _REBUILD = "Run `ett-warehouse rebuild`."
@@ -68,7 +69,7 @@ def off_facts(warehouse: Warehouse, settings: Settings, *, has_detail: bool) -> 
         off[name] += _count(connection, elsewhere)
     for name, rows in off.items():
         if rows:
-            yield f"{name}: {rows:,} rows are not what the events give. {_REBUILD}"
+            yield f"{name}: {counted(rows, 'row')} unlike what the events give. {_REBUILD}"
 
 
 def _differing_detail(connection: duckdb.DuckDBPyConnection) -> int:
@@ -105,7 +106,7 @@ def off_publication(warehouse: Warehouse, settings: Settings, now: datetime) -> 
     finally:
         fresh.unlink(missing_ok=True)
     for table, rows in off.items():
-        yield f"{path.name}, {table}: {rows:,} rows are not what the facts give. {_REBUILD}"
+        yield f"{path.name}, {table}: {counted(rows, 'row')} unlike what the facts give. {_REBUILD}"
 
 
 def _differing_tables(

@@ -86,9 +86,20 @@ class Truncated:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What lies where dumps were looked for, and cannot be opened."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
 def find(
     arguments: Iterable[str], spool: Path, warehouse: Path, ratio: float = UNPACKED_RATIO
-) -> tuple[list[DumpFile], list[str]]:
+) -> tuple[list[DumpFile], list[Unreadable]]:
     """All files behind paths, folders, globs and `-`, each once, in a stable order; and what is
     unreadable.
 
@@ -96,7 +107,7 @@ def find(
     folder is not, where it leads out of it. Raises UnusableArguments for a path that names nothing.
     """
     found: dict[Path, DumpFile] = {}
-    unreadable: list[str] = []
+    unreadable: list[Unreadable] = []
     own = warehouse.resolve()
     # standard input can be read only once
     for argument in dict.fromkeys(arguments):
@@ -107,9 +118,9 @@ def find(
                 if not _is_of(own, place):
                     found.setdefault(place, _dump_file(name, path, ratio))
             except OSError as error:
-                unreadable.append(f"{name}: {error.strerror or error}")
+                unreadable.append(Unreadable(name, error.strerror or str(error)))
             except RuntimeError:
-                unreadable.append(f"{name}: is a link that leads to itself")
+                unreadable.append(Unreadable(name, "is a link that leads to itself"))
     return list(found.values()), unreadable
 
 
@@ -132,7 +143,7 @@ def _as_text(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _paths(argument: str, spool: Path, unreadable: list[str]) -> Iterator[Path]:
+def _paths(argument: str, spool: Path, unreadable: list[Unreadable]) -> Iterator[Path]:
     if argument == "-":
         yield _spooled(spool)
         return
@@ -161,9 +172,10 @@ def _named(argument: str) -> list[Path]:
     return paths
 
 
-def _below(folder: Path, unreadable: list[str]) -> Iterator[Path]:
+def _below(folder: Path, unreadable: list[Unreadable]) -> Iterator[Path]:
     def note(error: OSError) -> None:
-        unreadable.append(f"{_as_text(Path(error.filename))}: {error.strerror}")
+        name = _as_text(Path(error.filename))
+        unreadable.append(Unreadable(name, error.strerror or str(error)))
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders.sort()
@@ -174,9 +186,8 @@ def _below(folder: Path, unreadable: list[str]) -> Iterator[Path]:
             if not path.is_symlink():
                 yield path
             elif leads_out(path, folder):
-                unreadable.append(
-                    f"{_as_text(path)}: is a link out of its folder. Name it to read it"
-                )
+                why = "is a link out of its folder. Name it to read it"
+                unreadable.append(Unreadable(_as_text(path), why))
             elif not path.is_dir():  # a folder in this one is walked anyway
                 yield path
 

@@ -20,6 +20,7 @@ from ingest.causes_told import Piece, Verdict
 from ingest.collectors.base import Dump, Reading
 from ingest.errors import IngestError, UnreadableDump
 from ingest.formats import recognise
+from ingest.words import counted
 
 EXPLAINED, UNEXPLAINED, UNUSABLE = 0, 1, 2
 
@@ -109,7 +110,7 @@ def _explain_file(file: dumps.DumpFile, book: RuleBook) -> int:
         except UnreadableDump:  # ett-ingest could not load it: it is a text all the same
             kind += " that cannot be loaded; as text"
     if verdicts:
-        _say(f"{file.name}: {kind}, {_counted(len(verdicts), 'attempt')} interrupted")
+        _say(f"{file.name}: {kind}, {counted(len(verdicts), 'attempt')} interrupted")
         status = _say_verdicts(verdicts, book)
     else:
         _say(f"{file.name}: {kind}")
@@ -143,7 +144,7 @@ def _say_findings(findings: list[Finding], book: RuleBook) -> int:
 
 
 def _where(finding: Finding) -> str:
-    more = f" and {_counted(finding.lines - 1, 'more line')}" if finding.lines > 1 else ""
+    more = f" and {counted(finding.lines - 1, 'more line')}" if finding.lines > 1 else ""
     return f"line {finding.line_number}{more}"
 
 
@@ -183,17 +184,13 @@ def _say_evidence(piece: Piece) -> None:
 
 def _by(piece: Piece) -> str:
     where = "" if piece.line is None else f", line {piece.line}"
-    more = f" and {_counted(piece.events - 1, 'more event')}" if piece.events > 1 else ""
+    more = f" and {counted(piece.events - 1, 'more event')}" if piece.events > 1 else ""
     return f"{'' if piece.rule == causes_told.SAID else 'rule '}{piece.rule}{where}{more}"
 
 
 def _named(category: str, book: RuleBook) -> str:
     attributions = shipped_attributions() | book.attributions
     return f"{category} ({attributions.get(category, 'unknown')})"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _is_binary(head: bytes) -> bool:

@@ -149,7 +149,7 @@ class Follower:
             Known(self.connection, [file]), file, self.forced, lambda _: None, self.own
         )
         if isinstance(one, plan.Skipped):
-            return Decision(then, None, None if one.known_as is not None else one.why)
+            return Decision(then, None, None if one.known_as is not None else one.whole_why)
         return Decision(then, one)
 
 

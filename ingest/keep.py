@@ -17,6 +17,7 @@ import duckdb
 from ingest import backup, calendar, check, facts, publish, retention, warehouse
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, found_settings
+from ingest.words import counted
 from queries.interrupts import as_keyboard_interrupt
 
 _EXAMPLES = """\
@@ -127,7 +128,7 @@ def _check(chosen: argparse.Namespace) -> int:
         for finding in check.check(opened, settings, now, _say):
             print(finding.what if finding.is_wrong else f"note: {finding.what}")
             wrong += finding.is_wrong
-    print(f"{chosen.warehouse}: {f'{wrong:,} findings' if wrong else 'sound'}")
+    print(f"{chosen.warehouse}: {counted(wrong, 'finding') if wrong else 'sound'}")
     return 1 if wrong else 0
 
 
@@ -152,8 +153,8 @@ def _prune(chosen: argparse.Namespace) -> int:
             facts.follow(opened, settings)
         pruned = retention.plan(opened.connection, before_us)
         told = (
-            f"{pruned.events:,} events of {pruned.jobs:,} jobs that ended before {chosen.before}; "
-            f"the events of {pruned.kept_jobs:,} jobs stay"
+            f"{counted(pruned.events, 'event')} of {counted(pruned.jobs, 'job')} that ended before "
+            f"{chosen.before}; the events of {counted(pruned.kept_jobs, 'job')} stay"
         )
         if chosen.dry_run:
             print(f"would drop {told}")

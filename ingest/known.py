@@ -21,6 +21,7 @@ class Row(NamedTuple):
     format: str
     bytes: int
     sha256: str
+    is_mute: bool  # all that it told was set aside
 
 
 class Known:
@@ -29,7 +30,8 @@ class Known:
     def __init__(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DumpFile]) -> None:
         names = {name for file in files for name in rotation.names(file.name)}
         found = connection.execute(
-            "select file_no, file, format, bytes, sha256 from files "
+            "select file_no, file, format, bytes, sha256, "
+            "events = 0 and rejected > 0 and clock_us is null from files "
             "where file in (select unnest($names::varchar[])) "
             "or bytes in (select unnest($sizes::bigint[])) order by file_no",
             {"names": list(names), "sizes": list({file.bytes for file in files})},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,10 +83,12 @@ def enter(
     numbered: Sequence[Numbered],
     reading: Reading,
     moment: Moment,
+    mute: Container[int],
 ) -> None:
     """One row a dump, with its clock: the newest time in it, or the later `--as-of`.
 
-    Reads the view `batch`; the clocks of its sources move on.
+    Reads the view `batch`; the clocks of its sources move on. A `mute` dump told nothing, so it
+    reaches to no moment: that a job is not in it does not make the job lost.
     """
     if not numbered:
         return
@@ -97,9 +99,9 @@ def enter(
         "with clocks as (select file_no, max(greatest(at_us, end_us)) as clock_us "
         "from batch group by file_no), dumps as (select unnest($file_nos) as file_no, "
         "unnest($names) as name, unnest($formats) as format, unnest($source_nos) as source_no, "
-        "unnest($bytes) as bytes, unnest($digests) as sha256) "
+        "unnest($bytes) as bytes, unnest($digests) as sha256, unnest($as_of::bigint[]) as as_of_us) "
         "insert into files select dumps.file_no, name, format, $cluster, source_no, bytes, sha256, "
-        "greatest(clock_us, $as_of_us), 0, 0, $now "
+        "greatest(clock_us, as_of_us), 0, 0, $now "
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
         {
             "file_nos": [one.file_no for one in numbered],
@@ -109,7 +111,7 @@ def enter(
             "bytes": [_whole_bytes(one.incoming) for one in numbered],
             "digests": [one.incoming.fingerprint.sha256 for one in numbered],
             "cluster": reading.cluster,
-            "as_of_us": moment.as_of_us,
+            "as_of": [None if one.file_no in mute else moment.as_of_us for one in numbered],
             "now": moment.now,
         },
     )

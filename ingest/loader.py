@@ -6,7 +6,7 @@ After `kill -9` a batch is wholly there or wholly not. Publishes nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,13 +38,17 @@ _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each co
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What one file brought. `unreadable` says why it brought nothing at all."""
+    """What one file brought. `unreadable` says why it brought nothing at all.
+
+    `is_mute`: every line of it was set aside. No event may also mean that all were known.
+    """
 
     file_no: int
     name: str
     events: int
     rejected: dict[str, int]
     unreadable: str | None = None
+    is_mute: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,8 @@ def _load(
 ) -> list[Loaded]:
     store.gather(connection, [one.select for one in parsed])
     readable = [one for one in numbered if one.file_no not in unreadable]
-    ledger.enter(connection, readable, reading, moment)
+    mute = rejects.mute(connection)
+    ledger.enter(connection, readable, reading, moment, mute)
     ledger.forget_shorter(connection, readable)
     store.deduplicate(connection)
     retention.turn_away(
@@ -154,7 +159,7 @@ def _load(
         {one.file_no: one.incoming.follows.lines for one in readable if one.incoming.follows},
     )
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in readable})
-    loaded = _loaded(connection, numbered, unreadable)
+    loaded = _loaded(connection, numbered, unreadable, mute)
     connection.execute("drop view batch")
     return loaded
 
@@ -298,6 +303,7 @@ def _loaded(
     connection: duckdb.DuckDBPyConnection,
     numbered: Sequence[Numbered],
     unreadable: dict[int, str],
+    mute: Container[int],
 ) -> list[Loaded]:
     """What each dump brought."""
     events: dict[int, int] = dict(
@@ -317,6 +323,7 @@ def _loaded(
             events.get(one.file_no, 0),
             rejected[one.file_no],
             unreadable.get(one.file_no),
+            one.file_no in mute,
         )
         for one in numbered
     ]

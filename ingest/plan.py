@@ -19,11 +19,20 @@ _COMPRESSION_RATIO = 12  # a batch is bounded by what it unpacks to
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that is not loaded, and why. `known_as`: the ledger's number of its content."""
+    """A file that is not loaded, and why; `detail` is of this one alone.
+
+    `known_as`: the ledger's number of its content; `is_mute`: all that this told was set aside.
+    """
 
     name: str
     why: str
+    detail: str = ""
     known_as: int | None = None
+    is_mute: bool = False
+
+    @property
+    def whole_why(self) -> str:
+        return self.why + self.detail
 
 
 def look_at(
@@ -85,7 +94,8 @@ def _unpacked(known: Known, one: Incoming, names: Sequence[str]) -> Incoming | S
 
 
 def _loaded_already(file: dumps.DumpFile, row: Row) -> Skipped:
-    return Skipped(file.name, f"is loaded already, as {row.format} from {row.name}", row.file_no)
+    detail = f", as {row.format} from {row.name}"
+    return Skipped(file.name, "is loaded already", detail, row.file_no, row.is_mute)
 
 
 def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:

@@ -50,6 +50,14 @@ def add_breaks(
     )
 
 
+def mute(connection: duckdb.DuckDBPyConnection) -> set[int]:
+    """The dumps of which every line was set aside. Reads `batch`, before known events leave it."""
+    rows = connection.execute(
+        "select distinct file_no from rejects where file_no not in (select file_no from batch)"
+    ).fetchall()
+    return {file_no for (file_no,) in rows}
+
+
 def forget_told(connection: duckdb.DuckDBPyConnection, dumps: Sequence[int]) -> None:
     """Forget the rejects of dumps that tell nothing new: no event, and the same lines set aside in
     the same places as in another dump. Such a dump was packed in another way. Reads `batch`.

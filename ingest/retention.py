@@ -17,6 +17,7 @@ import duckdb
 from ingest import detail, links
 from ingest.errors import UnusableArguments
 from ingest.warehouse import Warehouse
+from ingest.words import counted
 from queries import model
 
 # Whoever changes one of them wants other numbers for the past, which only events could give.
@@ -176,9 +177,9 @@ def refuse_what_cannot_follow(
         if before.get(name) != after.get(name):
             raise UnusableArguments(
                 f"{_SETTINGS.get(name, name)} was {before.get(name)} and is now {after.get(name)}, "
-                f"but the events of {pruned[0]:,} jobs from before {pruned[1]} were pruned, so "
-                "that their numbers cannot follow. Set it back in ett.toml, restore a backup from "
-                "before the prune, or begin a new warehouse."
+                f"but the events of {counted(pruned[0], 'job')} from before {pruned[1]} were "
+                "pruned, so that their numbers cannot follow. Set it back in ett.toml, restore a "
+                "backup from before the prune, or begin a new warehouse."
             )
 
 

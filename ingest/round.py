@@ -23,6 +23,7 @@ from ingest.ledger import Incoming
 from ingest.loader import Loaded
 from ingest.news import News
 from ingest.warehouse import Warehouse, scratch
+from ingest.words import counted
 
 if TYPE_CHECKING:
     from ingest.watch import Watch
@@ -223,12 +224,11 @@ class Round:
         self._news.settle()
         tally, self._tally = self._tally, _Tally()
         _LOG.info(
-            "published %s events of %s jobs from %s files, %s lines set aside, in %.1f s; "
-            "%s files wait",
-            f"{tally.events:,}",
-            f"{len(tally.jobs):,}",
-            f"{len(tally.files):,}",
-            f"{tally.rejected:,}",
+            "published %s of %s from %s, %s set aside, in %.1f s; waiting: %s",
+            counted(tally.events, "event"),
+            counted(len(tally.jobs), "job"),
+            counted(len(tally.files), "file"),
+            counted(tally.rejected, "line"),
             time.monotonic() - began,
-            f"{self._news.backlog():,}",
+            counted(self._news.backlog(), "file"),
         )

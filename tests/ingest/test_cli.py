@@ -131,11 +131,64 @@ def test_what_is_no_dump_does_not_keep_the_dumps_beside_it_from_loading(
     said = capsys.readouterr().out
 
     assert 0 == status
-    assert "loaded 4 events of 1 jobs from 1 files" in said
+    assert "loaded 4 events of 1 job from 1 file" in said
     assert f"cannot read {given / 'itself'}: is a link that leads to itself" in said
     assert f"cannot read {given / 'gone.jsonl'}: No such file" in said
     assert f"cannot read {given / 'pipe'}: is no regular file" in said
     assert "hidden" not in said
+
+
+def test_however_many_files_are_odd_a_line_tells_of_each_reason_and_the_summary_comes_last(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    given = dump.parent / "given"
+    given.mkdir()
+    for number in range(40):
+        (given / f"notes-{number:02}.txt").write_text(f"{number} bottles of milk")
+        (given / f"empty-{number:02}").touch()
+        (given / f"link-{number:02}").symlink_to("nowhere")
+        write_dump(given / f"known-{number:02}.jsonl", life(f"job {number}"))
+    (given / "blank").write_text("\n")
+    (given / "undated.log").write_text("[rank0]: step 1\n")
+    ingest(warehouse, *given.glob("known-*"))
+    capsys.readouterr()
+    ingest(warehouse, given, dump)
+    short = capsys.readouterr().out.splitlines()
+    ingest(warehouse, "--verbose", given)
+    long = capsys.readouterr().out.splitlines()
+
+    assert [
+        f"cannot read {given}/link-00 and 39 more files: No such file or directory",
+        f"left aside {given}/notes-00.txt and 40 more files: each has no format that is known. "
+        "Is it a dump? Then name its format with --format",
+        f"left aside {given}/empty-00 and 39 more files: each is empty",
+        f"left aside {given}/known-00.jsonl and 39 more files: each is loaded already",
+        "left aside: 1 file more, for 1 reason more",
+        "the same command with --verbose names every file",
+    ] == short[:-1]
+    assert short[-1].startswith("loaded 4 events of 1 job from 1 file in ")
+    assert 40 + 41 + 40 + 40 + 1 + 1 == len(long)
+    assert f"left aside {given}/known-07.jsonl: it is loaded already, as events from " in "\n".join(
+        long
+    )
+
+
+def test_of_warnings_of_one_kind_the_first_are_shown_and_the_others_counted(
+    tmp_path: Path, warehouse: Path
+) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for number in range(5):
+        (runs / f"{number}.log").write_text(
+            f"I0301 10:00:00.000000 {number} torch/distributed/elastic/agent/server/api.py:944] "
+            "[default] starting workers for entrypoint: train.py\n"
+        )
+    few = run(warehouse, runs)
+    all_of_them = run(warehouse, "--verbose", "--dry-run", "--warehouse", tmp_path / "other", runs)
+
+    assert 3 == few.err.count("its times tell no year"), few.err
+    assert "2 more warnings like those above" in few.out
+    assert 5 == all_of_them.err.count("its times tell no year")
 
 
 @pytest.mark.parametrize("pattern", ["*.jsonl", "**/*.jsonl", "[cd]ump.*", "d?mp.jsonl"])
@@ -151,7 +204,7 @@ def test_a_dump_is_read_once_however_often_it_is_named(
     shutil.copy(dump, dump.parent / "copy.jsonl")
     ingest(warehouse, dump, dump, dump.parent / "link.jsonl", dump.parent)
 
-    assert "loaded 4 events of 1 jobs from 1 files" in capsys.readouterr().out
+    assert "loaded 4 events of 1 job from 1 file" in capsys.readouterr().out
 
 
 def test_standard_input_is_a_dump(dump: Path, warehouse: Path) -> None:
@@ -206,7 +259,7 @@ def test_hostile_file_names_are_only_names(
             file.write(json.dumps(alive(f"job {number}")).encode())
             file.write(b"\nbroken\n")
     status = ingest(warehouse, os.fsdecode(given), os.fsdecode(os.path.join(given, NAMES[2])))
-    again = ingest(warehouse, os.fsdecode(given))
+    again = ingest(warehouse, "--verbose", os.fsdecode(given))
     said = capsys.readouterr().out
 
     assert (0, 0) == (status, again)
@@ -298,6 +351,41 @@ def test_a_text_dump_that_gives_no_line_is_told_and_remembered_by_nothing(
     assert [] == kept(warehouse, "from files")
 
 
+def test_dumps_of_which_no_line_is_an_event_are_no_success_however_often_they_are_given(
+    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+) -> None:
+    garbage = dump.parent / "garbage.jsonl"
+    garbage.write_text("garbage\n" * 3)
+    late = write_dump(dump.parent / "late.jsonl", [alive("a", ts="2999-01-01T00:00:00Z")])
+    first = ingest(warehouse, "--format", "events", garbage, late)
+    said = capsys.readouterr()
+    again = ingest(warehouse, "--format", "events", garbage)
+    beside_a_good_one = ingest(warehouse, "--format", "events", garbage, dump)
+    with dump.open("a") as file:
+        file.write("garbage\n")
+    known_but_for_a_bad_line = ingest(warehouse, dump)
+
+    assert [2, 2, 0, 0] == [first, again, beside_a_good_one, known_but_for_a_bad_line]
+    assert "loaded 0 events of 0 jobs from 2 files" in said.out
+    assert "set aside 4 lines: not_json 3, future_time 1" in said.out
+    assert "ett-ingest: no line of what was given is an event.\n" == said.err
+    assert [(4,)] == rows(
+        warehouse, "select count(*) from rejected_lines where file not like '%dump.jsonl'"
+    )
+
+
+def test_a_dump_of_which_no_line_is_an_event_reaches_to_no_moment(
+    tmp_path: Path, warehouse: Path
+) -> None:
+    ingest(warehouse, write_dump(tmp_path / "dump.jsonl", [alive("a")]))
+    garbage = tmp_path / "garbage.jsonl"
+    garbage.write_text("garbage\n")
+    for _ in range(2):
+        ingest(warehouse, "--format", "events", "--as-of", "2026-03-02T00:00:00Z", garbage)
+
+    assert [("running",)] == rows(warehouse, "select outcome from attempts")
+
+
 @pytest.mark.parametrize(("limit", "status"), [("0", 1), ("1", 1), ("2", 0), ("3", 0)])
 def test_more_lines_set_aside_than_allowed_is_status_1_and_the_rest_is_loaded(
     capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path, limit: str, status: int
@@ -351,8 +439,8 @@ def test_a_dry_run_says_what_would_happen_and_makes_no_warehouse(
     said = capsys.readouterr().out
 
     assert 0 == status
-    assert "would load 4 events of 1 jobs from 1 files" in said
-    assert "set aside 1 lines: not_json 1" in said
+    assert "would load 4 events of 1 job from 1 file" in said
+    assert "set aside 1 line: not_json 1" in said
     assert not warehouse.exists()
 
 
@@ -367,7 +455,7 @@ def test_a_dry_run_on_a_warehouse_changes_nothing_in_it(
     said = capsys.readouterr().out
 
     assert 0 == status
-    assert "would load 4 events of 1 jobs from 1 files" in said
+    assert "would load 4 events of 1 job from 1 file" in said
     assert "is loaded already" in said
     assert before == (contents(warehouse), published(warehouse), kept(warehouse, "from events"))
     assert [("dump.jsonl",)] == kept(warehouse, "select parse_filename(file) from files")

@@ -92,10 +92,10 @@ def remove(pattern: str) -> Callable[[Path], None]:
 DAY_4 = "job_no = (select job_no from job_keys where job_key = 'day-4')"
 # what one command finds and another mends
 MENDABLE = {
-    "1 attempts on a day have areas that do not sum to their wall time": change(
+    "areas do not sum to the wall time of 1 attempt-day": change(
         f"update attempt_day_facts_kept set effective_us = effective_us + 1 where base_{DAY_4}"
     ),
-    "team_day_sums: 2 rows are not what the events give": change(
+    "team_day_sums: 2 rows unlike what the events give": change(
         "update team_day_sums_kept set gpu_us = gpu_us + 1 where day = '2026-03-05'"
     ),
     "serving-1.duckdb, failures_by_team_day: ": change(
@@ -104,10 +104,10 @@ MENDABLE = {
     "00000001-0.parquet cannot be read": cut("detail/*.parquet"),
 }
 LOST = {
-    "1 jobs have attempt_facts but no events": change(
+    "1 job with attempt_facts but no events": change(
         f"delete from plain_events where {DAY_4}", f"delete from told_events where {DAY_4}"
     ),
-    "1 dumps have fewer events than the ledger says. Restore a backup": change("select 1"),
+    "1 dump with fewer events than the ledger says. Restore a backup": change("select 1"),
     "readers do not see the newest commit": remove("CURRENT"),
 }
 

@@ -144,7 +144,7 @@ def test_everything_real_loads_in_one_command_and_answers_stay_aside(
     real_logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folders = [real_logs / name for name in ("torch", "goodput", "one_logger", "mlperf")]
-    assert 0 == ingest(tmp_path / "warehouse", *folders, SLURM, "--as-of", LATER)
+    assert 0 == ingest(tmp_path / "warehouse", "--verbose", *folders, SLURM, "--as-of", LATER)
     said = "".join(capsys.readouterr())
     formats = dict(
         rows(tmp_path / "warehouse", "select format, count(*) from ingested_files group by format")
