@@ -38,6 +38,22 @@ told as (
 
 ),
 
+weighed as (
+
+    select
+        *,
+        -- SIGTERM tells that somebody stopped the attempt, not who or why: where that is told as
+        -- well, it is how the attempt ended
+        outcome = 'failed'
+        and coalesce(signal = 15, false)
+        and max(case when outcome in ('preempted', 'timeout', 'cancelled') then 1 else 0 end)
+            over (partition by job_no, attempt)
+        = 1 as is_told_better,
+        max(ended_us) over (partition by job_no, attempt) as last_ended_us
+    from told
+
+),
+
 ranked as (
 
     select
@@ -46,6 +62,7 @@ ranked as (
             partition by job_no, attempt
             order by
                 is_scheduler desc,
+                is_told_better asc,
                 ended_us desc,  -- the latest wins; at a tie preempted before timeout before failed
                 case outcome
                     when 'preempted' then 1
@@ -62,7 +79,7 @@ ranked as (
                 evidence_line asc nulls last,
                 row_no asc
         ) as precedence
-    from told
+    from weighed
 
 )
 
@@ -70,7 +87,8 @@ select
     row_no,
     job_no,
     attempt,
-    ended_us,
+    -- who was told to stop may go on for a while
+    case when is_scheduler then ended_us else last_ended_us end as ended_us,
     outcome,
     exit_code,
     signal,

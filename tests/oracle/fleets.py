@@ -370,7 +370,12 @@ def _told_twice(rng: random.Random, event: Fields) -> list[Fields]:
 def _another_end(rng: random.Random, event: Fields) -> Fields:
     away = rng.choice((0, 0, 1, 5, 60, -1, -60, -600, -3600)) * SECOND_US
     said = {name: value for name, value in event.items() if name != "event_id"}
-    return said | {"ts": _at(event) + away, "outcome": rng.choice(OUTCOMES)}
+    return said | _sigterm(rng) | {"ts": _at(event) + away, "outcome": rng.choice(OUTCOMES)}
+
+
+def _sigterm(rng: random.Random) -> Fields:
+    """With a category: the oracle knows no failure rules, which explain a signal."""
+    return rng.choice(({}, {"signal": 15, "category": rng.choice(CATEGORIES)}))
 
 
 # Chaos
@@ -402,6 +407,7 @@ def _chaotic_event(rng: random.Random, start: int, span: int) -> Fields:
         said = {"step": rng.choice((None, 1, 2, 3, 5, 8, 13))}
     elif kind == "attempt_end":
         said = {"outcome": rng.choice((*OUTCOMES, None)), "exit_code": rng.choice((None, 0, 1))}
+        said |= _sigterm(rng)
     elif kind == "failure":
         said = {"category": rng.choice((*CATEGORIES, None))}
     said["rank"] = rng.choice((None, None, 0, 1))

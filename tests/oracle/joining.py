@@ -890,6 +890,7 @@ def event_of(one: Told, attempt: int, teller: str, launch: str | None) -> Event:
         resumed_from_step=said.get("resumed_from_step"),
         outcome=said.get("outcome"),
         exit_code=said.get("exit_code"),
+        signal=said.get("signal"),
         category=said.get("category"),
         team=said.get("team"),
         workload=said.get("workload"),

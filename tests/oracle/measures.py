@@ -46,6 +46,7 @@ START_UP = frozenset(
 FAILURES = frozenset({"failed", "timeout", "lost"})
 INTERRUPTIONS = FAILURES | {"preempted"}
 STRONGEST_OUTCOME_FIRST = ("preempted", "timeout", "failed", "cancelled", "completed")
+SAYS_WHO_STOPPED_IT = {"preempted", "timeout", "cancelled"}
 CATEGORY_WHERE_NONE_IS_SAID = {
     "preempted": "scheduler/preempted",
     "timeout": "scheduler/time_limit",
@@ -190,6 +191,7 @@ class Event:
     resumed_from_step: int | None
     outcome: str | None
     exit_code: int | None
+    signal: int | None
     category: str | None
     team: str | None
     workload: str | None
@@ -247,6 +249,7 @@ def read_event(raw: Mapping[str, object]) -> Event:
         resumed_from_step=said.get("resumed_from_step"),
         outcome=said.get("outcome"),
         exit_code=said.get("exit_code"),
+        signal=said.get("signal"),
         category=said.get("category"),
         team=said.get("team"),
         workload=said.get("workload"),
@@ -443,7 +446,7 @@ def last_sign_of_life(events: Iterable[Event]) -> int:
 
 def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Event | None:
     """R3: the scheduler's end, else the latest; at one time the strongest outcome, then a said
-    category before none.
+    category before none. SIGTERM yields to an end that says why, and keeps its time.
     """
     start = natural_start(events, allotment)
     candidates = [
@@ -452,16 +455,21 @@ def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Even
         if event.kind == "attempt_end"
         and (event.at >= start or (event.is_scheduler and allotment.is_joined))
     ]
-    return max(
+    is_explained = any(outcome_said_by(event) in SAYS_WHO_STOPPED_IT for event in candidates)
+    end = max(
         candidates,
         key=lambda event: (
             event.is_scheduler,
+            not (is_explained and event.signal == 15 and outcome_said_by(event) == "failed"),
             event.at,
             -STRONGEST_OUTCOME_FIRST.index(outcome_said_by(event)),
             event.category or "",
         ),
         default=None,
     )
+    if end is None or end.is_scheduler:
+        return end
+    return replace(end, at=max(event.at for event in candidates))
 
 
 def outcome_said_by(end: Event) -> str:

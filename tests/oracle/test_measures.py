@@ -270,6 +270,16 @@ def test_r3_the_latest_end_wins_and_at_one_time_the_strongest():
     assert "preempted" == only([said(0, "attempt_start"), ended(9), ended(9, "preempted")]).outcome
 
 
+@pytest.mark.parametrize("outcome", ["preempted", "timeout", "cancelled"])
+def test_r3_a_sigterm_yields_to_the_end_that_says_who_stopped_it_and_keeps_its_time(outcome):
+    stopped = [said(0, "attempt_start"), ended(5, outcome), ended(9, "failed", signal=15)]
+    killed = [said(0, "attempt_start"), ended(5, outcome), ended(9, "failed", signal=9)]
+    alone = [said(0, "attempt_start"), ended(5), ended(9, "failed", signal=15)]
+
+    assert (outcome, 9) == (only(stopped).outcome, seconds(only(stopped).ended_us))
+    assert ["failed", "failed"] == [only(killed).outcome, only(alone).outcome]
+
+
 def test_r3_an_end_before_the_start_is_ignored():
     attempt = only([said(10, "attempt_start"), ended(5), said(20, "alive")], as_of=30 * 3600)
 

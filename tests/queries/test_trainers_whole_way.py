@@ -140,6 +140,23 @@ def test_goodput_is_what_the_simulator_says_and_not_what_the_library_says(
     assert 100 * effective / (wall + queue) == pytest.approx(truth["true_ett_pct"], abs=0.1)
 
 
+def test_what_slurm_wrote_into_the_log_says_how_a_stopped_run_ended(
+    real_logs: Path, tmp_path: Path
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, real_logs / "torch/job_1153")
+
+    assert [
+        (1, "preempted", "scheduler/preempted", "DUE TO PREEMPTION ***", "05:33:28.96"),
+        (2, "completed", None, None, "05:36:01.964"),
+    ] == rows(
+        warehouse,
+        "select attempt, outcome, failure_domain || '/' || failure_category, "
+        "right(failure_evidence, 21), strftime(ended_at, '%H:%M:%S.%g').rtrim('0') "
+        "from attempts order by attempt",
+    )
+
+
 def test_everything_real_loads_in_one_command_and_answers_stay_aside(
     real_logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
