@@ -50,7 +50,7 @@ check: ## what needs no test run: ruff (style and security), mypy, sqlfluff, imp
 	@tools/install dev
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
-	$(bin)/mypy ingest queries app sample_data deploy
+	$(bin)/mypy ingest queries app commands sample_data deploy
 	$(bin)/sqlfluff lint --disable-progress-bar --processes 0 queries
 	$(bin)/lint-imports
 

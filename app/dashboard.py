@@ -60,7 +60,7 @@ def command(host: str, port: int) -> list[str]:
     """The command line of the server, for the project's folder."""
     page = str(_ROOT / "app" / "server.py")
     flags = [f"--server.address={host}", f"--server.port={port}", f"--browser.serverAddress={host}"]
-    return [sys.executable, "-m", "streamlit", "run", page, *flags]
+    return [sys.executable, "-m", "commands", "run", page, *flags]
 
 
 def signing_in(readers: Readers, port: int) -> list[str]:

@@ -1,0 +1,71 @@
+"""What the console scripts call: Ctrl-C ends a command in one sentence while it is still imported.
+
+Knows no more of a command than where its `main` is, so that nothing is imported before Ctrl-C is
+seen to. What a command says of an interrupt later is its own matter.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from importlib import import_module
+
+_INTERRUPTED = 130
+
+
+def ingest() -> int:
+    return _run("ett-ingest", "ingest.cli")
+
+
+def warehouse() -> int:
+    return _run("ett-warehouse", "ingest.keep")
+
+
+def explain() -> int:
+    return _run("ett-explain", "ingest.explain_log")
+
+
+def report() -> int:
+    return _run("ett-report", "app.report")
+
+
+def dashboard() -> int:
+    return _run("ett-dashboard", "app.dashboard")
+
+
+def exporter() -> int:
+    return _run("ett-exporter", "app.monitoring.exporter")
+
+
+def server() -> None:
+    """Streamlit's server, which `ett-dashboard` becomes: it sees to signals while it serves."""
+    _leave_when_interrupted("ett-dashboard")
+    import_module("streamlit.web.cli").main(prog_name="streamlit")
+
+
+def _run(name: str, module: str) -> int:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        _leave_when_interrupted(name)
+        main = import_module(module).main
+        signal.signal(signal.SIGINT, before)
+        return int(main() or 0)
+    except KeyboardInterrupt:
+        _say_stopped(name)
+        return _INTERRUPTED
+
+
+def _leave_when_interrupted(name: str) -> None:
+    """End at once: an exception in the middle of an import may be swallowed or wrapped by it."""
+
+    def leave(*_: object) -> None:
+        _say_stopped(name)
+        os._exit(_INTERRUPTED)
+
+    # a shell starts what goes on in the background with SIGINT ignored
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, leave)
+
+
+def _say_stopped(name: str) -> None:
+    os.write(2, f"{name}: stopped.\n".encode())

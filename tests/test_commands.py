@@ -1,0 +1,57 @@
+"""Console scripts that are interrupted before they have begun."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.dashboard import command
+from tests.test_house import ROOT, SCRIPTS
+
+SLOW = "import time\nprint('importing', flush=True)\ntime.sleep(60)\n"
+
+
+def started(script: str) -> list[str]:
+    module, function = SCRIPTS[script].split(":")
+    return [sys.executable, "-c", f"import sys, {module}; sys.exit({module}.{function}())"]
+
+
+def interrupted_importing(slow: str, line: list[str], place: Path) -> tuple[int, str]:
+    """The status and the last words of a command that is interrupted while it imports a module."""
+    (place / f"{slow}.py").write_text(SLOW)
+    with subprocess.Popen(
+        line,
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{place}:{ROOT}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_ctrl_c_while_a_command_is_imported_ends_it_in_one_sentence(
+    script: str, tmp_path: Path
+) -> None:
+    assert (130, f"{script}: stopped.\n") == interrupted_importing(
+        "argparse", started(script), tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("ett-report", started("ett-report")), ("ett-dashboard", command("127.0.0.1", 8501))],
+)
+def test_ctrl_c_while_streamlit_is_imported_ends_it_in_one_sentence(
+    name: str, line: list[str], tmp_path: Path
+) -> None:
+    assert (130, f"{name}: stopped.\n") == interrupted_importing("streamlit", line, tmp_path)
