@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ingest import native
 from ingest.collectors.base import Collector
 from ingest.collectors.registry import COLLECTORS
-from ingest.collectors.slurm import SLURM_SACCT, before_table
+from ingest.collectors.slurm import SLURM_SACCT, before_table, beside_table
 from ingest.collectors.training_log import TRAINING_LOG, is_told_by
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.events import EventKind, Says
@@ -45,9 +45,14 @@ def recognise(name: str, head: bytes, own: tuple[Pattern, ...] = ()) -> Format |
 
     The user's `own` patterns are asked last: they never take a dump from another format.
     """
-    # jobs print tables of sacct into logs, which stay what they were before
-    if before := before_table(head):
-        return recognise(name, before, own) or FORMATS[SLURM_SACCT.name]
+    # jobs print tables of sacct into logs, which stay what they are without
+    before = before_table(head)
+    if before is not None:
+        return (
+            recognise(name, before, own)
+            or recognise(name, beside_table(head))
+            or FORMATS[SLURM_SACCT.name]
+        )
     for collector in COLLECTORS:
         if collector.recognises(name, head):
             return FORMATS[collector.name]

@@ -840,6 +840,34 @@ def test_a_table_of_sacct_in_a_log_makes_it_no_table(before: str, format: str) -
     assert told is FORMATS[format]
 
 
+LOG = "".join(f"2026-03-01 10:0{n}:00 step {n}00 loss 2.{n}\n" for n in range(1, 9))
+WIDE = """\
+JobID           JobName  Partition    Account  AllocCPUS      State ExitCode
+------------ ---------- ---------- ---------- ---------- ---------- --------
+7                  torch        gpu       phys          8    RUNNING      0:0
+"""
+ROW = "7|FAILED|2026-03-01T10:00:00|2026-03-01T11:00:00\n"
+ROWS = "JobID|State|Start|End\n" + ROW
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (ROWS + LOG, "training-log"),
+        (WIDE + LOG, "training-log"),
+        (f"+ sacct -j 7\n{ROWS}{LOG}{ROWS}", "training-log"),
+        (ROWS + '{"ts": 1795150800, "event": "alive", "job_id": "a"}\n' * 2, "events"),
+        # a row of which a line break in Comment or JobName made several lines
+        (ROWS + ROW * 8 + LOG, "slurm-sacct"),
+        (ROWS + "7.0|FAILED|step 100 loss 2.1", "slurm-sacct"),
+        (ROWS + "Disk quota exceeded\n" * 9, "slurm-sacct"),
+        (WIDE, "slurm-sacct"),
+    ],
+)
+def test_a_log_that_begins_with_a_table_of_sacct_is_a_log(text: str, format: str) -> None:
+    assert recognise("x", text.encode()) is FORMATS[format]
+
+
 def test_a_log_that_only_the_users_patterns_fit_is_recognised_by_them() -> None:
     with_own = recognise("x", OUR_LOOP.encode(), OUR_PATTERNS)
 
