@@ -124,7 +124,8 @@ def json_text(digest: Digest) -> str:
 def freshness(digest: Digest) -> str:
     """How far the data reaches, and whether the week is whole."""
     published = digest.published
-    last = words.day(digest.scope.last_day)
+    # no day may be complete yet: then the week is told as far as the data goes
+    last = words.day(min(digest.scope.last_day, digest.scope.newest_day))
     whole = "" if digest.scope.is_complete else f" This week is not complete yet: told to {last}."
     return (
         f"Data to {words.instant(published['data_at'])} UTC, published "

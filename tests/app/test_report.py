@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from contextvars import copy_context
 from datetime import date, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from app import data, digest, regressed, report, words
+from app import data, digest, regressed, report, report_text, words
 from tests.app import found, serving
 from tests.app.opening import open_page
 
@@ -101,6 +102,21 @@ def test_a_week_that_is_not_complete_says_so(
     said = written(capsys, "--week", "2026-W10", "--format", "md")
 
     assert "This week is not complete yet: told to Tue 3 Mar." in said
+
+
+def test_a_week_without_a_complete_day_is_told_as_far_as_the_data_goes() -> None:
+    moment = datetime(2026, 3, 3, 10)
+    published = {
+        "first_day": date(2026, 3, 2),
+        "newest_day": date(2026, 3, 3),
+        "last_complete_day": None,
+        "data_at": moment,
+        "published_at": moment,
+    }
+    scope = digest._scope(date(2026, 3, 2), "fleet", published)
+    said = report_text.freshness(SimpleNamespace(published=published, scope=scope))
+
+    assert said.endswith("This week is not complete yet: told to Tue 3 Mar.")
 
 
 def test_of_a_week_that_is_not_complete_like_days_are_compared() -> None:
