@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-import os
 import shutil
 import sys
 import time
@@ -17,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import duckdb
 
-from ingest import dumps, facts, loader, plan, publish, spool, warehouse, watch
+from ingest import dumps, facts, loader, places, plan, publish, spool, warehouse, watch
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
@@ -115,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--warehouse",
         type=Path,
-        default=Path(os.environ.get("ETT_WAREHOUSE", "warehouse")),
+        default=places.warehouse(),
         metavar="DIR",
         help="the warehouse's folder (default: $ETT_WAREHOUSE, else ./warehouse)",
     )

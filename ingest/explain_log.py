@@ -9,10 +9,9 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from ingest import causes, causes_told, dumps, spool
+from ingest import causes, causes_told, dumps, places, spool
 from ingest.causes import MESSAGE_CHARACTERS, Finding
 from ingest.causes_own import read_rules
 from ingest.causes_rules import INFORMATIONAL_RANK, Kind, RuleBook, shipped_attributions
@@ -70,13 +69,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _explain(paths: Sequence[str]) -> int:
-    book = read_rules(Path(os.environ.get("ETT_CONFIG", "ett.toml")))
-    warehouse = Path(os.environ.get("ETT_WAREHOUSE", "warehouse"))
+    book = read_rules(places.config())
     statuses = []
     with spool.made() as place:
-        files, unreadable = dumps.find(paths, place, warehouse)
+        files, unreadable = dumps.find(paths, place, places.warehouse())
         for why in unreadable:
             print(_shown(f"ett-explain: cannot read {why}"), file=sys.stderr)
+        if not files and not unreadable:
+            print("ett-explain: there is no file in what was given.", file=sys.stderr)
         for file in files:
             try:
                 statuses.append(_explain_file(file, book))

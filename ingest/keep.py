@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ingest import backup, calendar, check, facts, publish, retention, warehouse
+from ingest import backup, calendar, check, facts, places, publish, retention, warehouse
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, found_settings
 from ingest.words import counted
@@ -101,7 +100,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument(
         "--warehouse",
         type=Path,
-        default=Path(os.environ.get("ETT_WAREHOUSE") or "warehouse"),
+        default=places.warehouse(),
         metavar="DIR",
         help="the warehouse's folder (default: $ETT_WAREHOUSE, else ./warehouse)",
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import tomllib
 from dataclasses import asdict, dataclass, field
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ingest import identity
+from ingest import identity, places
 from ingest.causes_own import with_rules_of_user
 from ingest.causes_rules import RuleBook, shipped
 from ingest.collectors.training_log_patterns import Pattern, patterns_of
@@ -77,10 +76,7 @@ def as_text(settings: Settings) -> str:
 
 def found_settings() -> Settings:
     """Those of the file that ETT_CONFIG names, which must be there, else of ./ett.toml."""
-    named = os.environ.get("ETT_CONFIG")
-    if named and not Path(named).exists():
-        raise UnusableArguments(f"ETT_CONFIG names {named}, which does not exist.")
-    return read_settings(Path(named or "ett.toml"))
+    return read_settings(places.config())
 
 
 def read_settings(path: Path) -> Settings:

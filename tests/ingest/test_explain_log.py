@@ -360,3 +360,24 @@ def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert 0 == ended.value.code
     assert "ett-explain slurm-771.out" in capsys.readouterr().out
+
+
+def test_an_empty_folder_is_said_to_be_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert 2 == main([str(tmp_path)])
+    assert "ett-explain: there is no file in what was given.\n" == capsys.readouterr().err
+
+
+def test_settings_that_are_named_must_be_there_and_an_empty_name_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("RuntimeError: CUDA out of memory\n")
+    monkeypatch.setenv("ETT_CONFIG", "")
+    empty = main([str(log)])
+    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "gone.toml"))
+    gone = main([str(log)])
+
+    assert [0, 2] == [empty, gone]
+    assert "gone.toml, which does not exist." in capsys.readouterr().err

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from ingest import warehouse
 from ingest.errors import UnusableArguments
 from ingest.settings import Settings, like_pattern, read_settings
 from ingest.warehouse import Storage
-from tests.ingest.warehouses import differences, fleet, life, run
+from tests.ingest.warehouses import ROOT, differences, fleet, life, run
 from tests.queries.engine import ingest, rows, write_dump
 
 
@@ -139,6 +142,16 @@ def test_a_settings_file_that_is_named_and_missing_is_not_taken_for_the_defaults
 
     assert 2 == done.status
     assert f"ETT_CONFIG names {tmp_path / 'gone.toml'}, which does not exist." in done.err
+
+
+def test_an_empty_variable_names_nothing(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+    line = [sys.executable, "-m", "ingest.cli", dump]
+    empty = {"ETT_CONFIG": "", "ETT_WAREHOUSE": "", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, cwd=tmp_path, env=os.environ | empty, capture_output=True)
+
+    assert 0 == done.returncode, done.stderr
+    assert {"dump.jsonl", "warehouse"} == set(os.listdir(tmp_path))
 
 
 @pytest.mark.parametrize(
