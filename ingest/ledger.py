@@ -99,7 +99,8 @@ def enter(
         "with clocks as (select file_no, max(greatest(at_us, end_us)) as clock_us "
         "from batch group by file_no), dumps as (select unnest($file_nos) as file_no, "
         "unnest($names) as name, unnest($formats) as format, unnest($source_nos) as source_no, "
-        "unnest($bytes) as bytes, unnest($digests) as sha256, unnest($as_of::bigint[]) as as_of_us) "
+        "unnest($bytes) as bytes, unnest($digests) as sha256, "
+        "unnest($as_of::bigint[]) as as_of_us) "
         "insert into files select dumps.file_no, name, format, $cluster, source_no, bytes, sha256, "
         "greatest(clock_us, as_of_us), 0, 0, $now "
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
