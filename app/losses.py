@@ -116,6 +116,8 @@ def tries_told(now: pl.DataFrame) -> list[tuple[str, str]]:
 def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql: str) -> None:
     """The table of jobs with its footer; a selected row opens the job."""
     lost = "lost GPU-hours" if area == filters.ALL else f"GPU-hours of {area}"
+    if area != filters.ALL:  # the largest cause of the whole job: it says nothing of this area
+        table = table.drop("largest_area", "largest_gpu_hours")
     if known := money.price():
         each, currency = known
         table = table.insert_column(2, (table["lost_gpu_hours"] * each).alias("lost_cost"))

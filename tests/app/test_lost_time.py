@@ -98,6 +98,14 @@ def test_jobs_are_sorted_by_what_they_lost(fleet: Path) -> None:
     assert 20 == len(jobs)
 
 
+def test_the_largest_cause_is_told_only_where_all_areas_are_looked_at(fleet: Path) -> None:
+    every, one = (
+        open_page(LOST, area=area).dataframe[-1].value.columns for area in ("all", "trainer_init")
+    )
+
+    assert ["largest_area", "largest_gpu_hours"] == [name for name in every if name not in one]
+
+
 def test_a_failing_view_leaves_the_other_cards(warehouse: Path) -> None:
     path = serving.publish(warehouse, serving.fleet(days=3))
     with duckdb.connect(str(path)) as connection:
