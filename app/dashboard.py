@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from app import ports
 from app.readers import LOOPBACK, Readers, UnusableAuth, provider, read_readers
 from app.warehouse import refuse_newer
 from queries import PublishedByNewerRelease
@@ -27,6 +28,10 @@ Readers sign in with your OpenID provider where ett.toml has a table [auth]: see
 """
 
 
+class UnusablePort(Exception):
+    """Says which port, and why the server cannot listen there."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the arguments and become the server."""
     chosen = _parser().parse_args(arguments)
@@ -38,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         refuse_newer(Path(chosen.warehouse))
         readers = _readers(Path(paths["ETT_CONFIG"]), is_named=bool(os.environ.get("ETT_CONFIG")))
-    except (UnusableAuth, PublishedByNewerRelease) as refusal:
+        _refuse_taken(chosen.host, chosen.port)
+    except (UnusableAuth, PublishedByNewerRelease, UnusablePort) as refusal:
         sys.exit(_refused(refusal))
     if readers is None and chosen.host not in LOOPBACK:
         print(
@@ -81,6 +87,15 @@ def _readers(config: Path, *, is_named: bool) -> Readers | None:
     if readers is not None:
         provider(readers.secrets)
     return readers
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    # streamlit would say so too, but only after an address that leads to another's server
+    if why := ports.why_not(host, port):
+        raise UnusablePort(
+            f"port {port} of {host} cannot be used: {why}. "
+            "Stop what listens there, or choose another with --port."
+        )
 
 
 def _refused(refusal: Exception) -> int:

@@ -10,7 +10,6 @@ import argparse
 import http.client
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from app import ports
 
 HOST = "127.0.0.1"
 START_SECONDS = 120.0  # a cold disk and one core
@@ -85,15 +86,11 @@ def both_faces(dashboard_port: int, exporter_port: int) -> tuple[Face, Face]:
 
 def refuse_taken_port(face: Face) -> None:
     """Raise CannotServe if nobody can listen on the face's port now."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, face.port))
-        except OSError as error:
-            raise CannotServe(
-                f"port {face.port} of the {face.name} cannot be used: {error.strerror}. Stop what "
-                f"listens there, or choose another: make run {face.port_variable}={face.port + 1}"
-            ) from error
+    if why := ports.why_not(HOST, face.port):
+        raise CannotServe(
+            f"port {face.port} of the {face.name} cannot be used: {why}. Stop what "
+            f"listens there, or choose another: make run {face.port_variable}={face.port + 1}"
+        )
 
 
 def serve(faces: Sequence[Face]) -> int:

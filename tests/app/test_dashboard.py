@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,11 +27,41 @@ def test_a_port_that_is_none_is_refused(port: str, capsys: pytest.CaptureFixture
     assert "is not a port" in capsys.readouterr().err
 
 
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port that somebody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_a_taken_port_is_refused_before_any_address_is_told(
+    tmp_path: Path, taken: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        dashboard.main([f"--port={taken}", f"--warehouse={tmp_path}"])
+    said = capsys.readouterr()
+
+    assert "" == said.out
+    assert f"port {taken} of 127.0.0.1 cannot be used: Address already in use" in said.err
+
+
+def test_a_host_that_is_none_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        dashboard.main(["--host=192.0.2.1", f"--warehouse={tmp_path}"])
+
+    assert "of 192.0.2.1 cannot be used: Cannot assign requested address" in capsys.readouterr().err
+
+
 def test_paths_are_of_the_folder_it_was_started_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[list[str], dict[str, str]]] = []
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("app.ports.why_not", lambda *_: None)
     monkeypatch.setattr(
         os, "execve", lambda _, line, environment: started.append((line, environment))
     )

@@ -191,6 +191,7 @@ def test_a_dashboard_that_anyone_may_read_says_so_where_others_can_reach_it(
 ) -> None:
     monkeypatch.setattr("os.execve", lambda *_: None)
     monkeypatch.setattr("os.chdir", lambda _: None)
+    monkeypatch.setattr("app.ports.why_not", lambda *_: None)
     dashboard.main(["--host", host])
     warned = capsys.readouterr().err
     dashboard.main([])
