@@ -221,6 +221,14 @@ def beside(
     return now.join(compared, on=["day", *keys], how="left", maintain_order="left")
 
 
+def with_unit(table: pl.DataFrame, chosen: Scope) -> pl.DataFrame:
+    """The table with its amounts under the name of what they count, for who reads it alone."""
+    unit = "gpu_seconds" if chosen.weight == WEIGHTS[0] else "seconds"
+    named = {name: name[:-6] + unit for name in table.columns if name.endswith("amount")}
+    # the same by GPUs may stand beside it
+    return table.drop(set(named.values()) & set(table.columns)).rename(named)
+
+
 def say_if_refused(name: str, asked: str | None, offered: Iterable[object], used: object) -> None:
     """Say that the URL asked for a value that is not offered, and what is shown in its place."""
     listed = [str(option) for option in offered]

@@ -159,6 +159,15 @@ def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:
         st.caption("No source reported a message for this end.")
 
 
+def timeline(detail: pl.DataFrame) -> pl.DataFrame:
+    """The areas and saves of `data.detail`, with instants for its microseconds."""
+    return (
+        detail.filter(pl.col("kind").is_in(["area", "save"]))
+        .with_columns(pl.from_epoch(pl.col("started_us", "ended_us"), time_unit="us"))
+        .rename({"started_us": "started_at", "ended_us": "ended_at"})
+    )
+
+
 def stages(detail: pl.DataFrame, attempt: int, started_us: int) -> pl.DataFrame:
     """Seconds that each stage of an attempt was open in any rank, as `stage_by_attempt` has them.
 

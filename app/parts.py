@@ -18,6 +18,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 import polars as pl
 import streamlit as st
+from polars import selectors
 
 from app import data, palette, shown_sql, words
 from queries import model
@@ -370,11 +371,16 @@ def definition(measure: words.Measure) -> None:
 
 
 def csv(table: Table, about: str) -> bytes:
-    """The table as CSV under a comment line that says what it is of."""
+    """The table as CSV under a comment line that says what it is of; heads of times name the zone.
+
+    The warehouse keeps times in UTC.
+    """
     rows = table() if callable(table) else table
+    times = rows.select(selectors.datetime()).columns
     text = pl.col(pl.String).map_elements(words.cell, return_dtype=pl.String)
     head = f"# {words.clipped(about, 400)}\n"
-    return (head + rows.with_columns(text).write_csv()).encode()
+    told = rows.with_columns(text).rename({name: f"{name}_utc" for name in times})
+    return (head + told.write_csv()).encode()
 
 
 def _plotly_config(stem: str) -> dict[str, Any]:

@@ -79,7 +79,7 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
             gantt(attempts, detail, parts.colours(), aligned=aligned),
             alt=f"Timeline of the attempts. {about}",
             stem=f"{stem}_timeline",
-            table=detail.filter(pl.col("kind").is_in(["area", "save"])),
+            table=one_job.timeline(detail),
             about=about,
             measures=("unsaved_seconds", "ttr_seconds", "checkpoint_saves"),
         )
@@ -175,7 +175,7 @@ with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
             ),
             alt=f"Seconds of attempt {selected} by area. {about}",
             stem=f"{stem}_{selected}_areas",
-            table=areas,
+            table=areas.rename({"amount": "seconds"}),
             about=f"{about}, attempt {selected}",
             sql=one_job.AREAS,
         )

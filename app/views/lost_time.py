@@ -139,7 +139,7 @@ if area == filters.ALL:
             alt=f"Share that was effective: {effective}. {about}",
             stem=chosen.stem("lost-time", "by-day"),
             table=lambda: filters.beside(
-                by_day,
+                filters.with_unit(by_day, chosen),
                 data.frame(BY_DAY, *chosen.previous, chosen.weight),
                 chosen,
                 "area",
@@ -165,7 +165,7 @@ else:
             one_area(with_then, area, colours, parts.STANDARD),
             alt=f"Share lost to {area}: {alts.by_day(by_day, 'share_ratio', words.ratio)}. {about}",
             stem=chosen.stem("lost-time", f"{area}-by-day"),
-            table=with_then,
+            table=filters.with_unit(with_then, chosen),
             about=about,
             measures=("share_gpu_ratio",),
             sql=ONE_AREA,
@@ -186,7 +186,7 @@ with parts.card(
 
     def with_before() -> pl.DataFrame:
         """The cells with those of the window before, where it is compared."""
-        table = cells.drop("team_lost_gpu_seconds")
+        table = filters.with_unit(cells.drop("team_lost_gpu_seconds"), chosen)
         if not chosen.is_compared:
             return table
         before = data.frame(BY_TEAM, chosen.workload, *chosen.previous[2:], chosen.weight).select(
@@ -240,11 +240,14 @@ with left, parts.card("First tries and retries", "What does starting cost, and s
             pairs(tries, colours),
             alt=f"{chosen.hours} first and again: {alts.listed(losses.tries_told(tries))}. {about}",
             stem=chosen.stem("lost-time", "tries"),
-            table=lambda: losses.tries_beside(
-                tries,
-                data.frame(selects.AREAS, *chosen.previous, chosen.weight)
-                if chosen.is_compared
-                else areas.clear(),
+            table=lambda: filters.with_unit(
+                losses.tries_beside(
+                    tries,
+                    data.frame(selects.AREAS, *chosen.previous, chosen.weight)
+                    if chosen.is_compared
+                    else areas.clear(),
+                ),
+                chosen,
             ),
             about=about,
             measures=("start_up_gpu_ratio", "recovery_gpu_ratio"),

@@ -101,7 +101,7 @@ with (
             ),
             alt=f"{chosen.hours} by area: {alts.listed(kpis.told(by_area))}. {about}",
             stem=chosen.stem("overview", "cascade"),
-            table=by_area,
+            table=filters.with_unit(by_area, chosen),
             about=about,
             measures=(ett, "lost_gpu_seconds", "share_gpu_ratio"),
             sql=selects.AREAS,
@@ -190,7 +190,7 @@ if team == filters.FLEET:
                     )
         parts.footer(
             stem=chosen.stem("overview", "teams"),
-            table=teams.join(
+            table=filters.with_unit(teams, chosen).join(
                 earlier.select("team", previous_ett_ratio="ett_ratio")
                 if chosen.is_compared
                 else earlier.clear().select("team", previous_ett_ratio="ett_ratio"),

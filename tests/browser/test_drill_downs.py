@@ -95,7 +95,7 @@ def test_a_csv_has_the_scope_and_the_period_before(fleet_url: str, page: Page) -
         found.value.suggested_filename
     )
     assert lines[0].startswith("# feed \u00b7 all workloads \u00b7 4 Feb to 3 Mar \u00b7 ")
-    assert "day,is_complete,amount,share_ratio,previous_share_ratio" == lines[1]
+    assert "day,is_complete,gpu_seconds,share_ratio,previous_share_ratio" == lines[1]
     assert 29 <= len(lines) - 2
 
 
@@ -106,7 +106,7 @@ def test_a_csv_reads_the_period_before_when_it_is_taken(fleet_url: str, page: Pa
         card.get_by_role("button", name="CSV").click()
     head, *rows = text(found.value).splitlines()[1:]
 
-    assert "team,area,amount,share_ratio,previous_share_ratio" == head
+    assert "team,area,gpu_seconds,share_ratio,previous_share_ratio" == head
     assert any(row.split(",")[4] for row in rows)
 
 
