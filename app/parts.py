@@ -205,7 +205,8 @@ def chart(
             on_pick(chosen)
 
     if on_pick or can_pick:
-        figure.layout.clickmode = "event+select"  # as streamlit sets it, which is drawn again
+        # as streamlit sets it: a figure that changes is drawn again
+        figure.listed["layout"]["clickmode"] = "event+select"
     with st.container(key=f"scrolls {least_width} {stem}") if least_width else nullcontext():
         state = st.plotly_chart(
             figure,

@@ -25,16 +25,26 @@ class Drawn(go.Figure):  # type: ignore[misc]  # plotly's classes have no types
 
     Streamlit gives plotly each figure twice, and plotly draws it twice unless all of the second is
     equal to the first; it takes typed arrays, as plotly would write numpy's, never for equal.
+    Plotly's own objects are made once somebody asks for one: no page does.
     """
+
+    listed: dict[str, Any]
+
+    def __init__(self, traces: list[Mapping[str, Any]], layout: dict[str, Any]) -> None:
+        # around plotly's own way of setting, which would ask for all that it holds
+        object.__setattr__(self, "listed", {"data": traces, "layout": layout})
+
+    def __getattr__(self, name: str) -> Any:
+        if "_data" in vars(self) or "listed" not in vars(self):
+            raise AttributeError(name)
+        super().__init__(**self.listed, _validate=False)
+        return getattr(self, name)
 
     def to_dict(self) -> dict[str, Any]:
         """What is written as JSON; without the copies and searches of plotly's own."""
-        return {"data": _plain(self._data), "layout": _plain(self._layout)}
-
-
-def blank(palette: Palette, height: int, margin: Mapping[str, int] | None = None) -> go.Figure:
-    """A figure in the theme's colours, without legend, title or grid but the y lines."""
-    return drawn(palette, height, [], margin=margin)
+        if "_data" in vars(self):  # whoever asked for them may have changed them
+            return {"data": _plain(self._data), "layout": _plain(self._layout)}
+        return {name: _plain(listed) for name, listed in self.listed.items()}
 
 
 def drawn(
@@ -46,14 +56,15 @@ def drawn(
     x: Mapping[str, Any] | None = None,
     y: Mapping[str, Any] | None = None,
     **layout: Any,
-) -> go.Figure:
-    """A figure of these traces; `x`, `y` and `layout` add to what every chart has.
+) -> Drawn:
+    """A figure of these traces in the theme's colours, without legend, title or grid but the y
+    lines; `x`, `y` and `layout` add to what every chart has.
 
     `layout` may hold further axes (`xaxis2`), made by `axis`.
     """
     return Drawn(
-        data=list(traces),
-        layout={
+        list(traces),
+        {
             "height": height,
             "datarevision": 1,  # lists are compared by this alone: other data is another figure
             "autotypenumbers": "strict",
@@ -79,7 +90,6 @@ def drawn(
             "yaxis": axis(palette, **{"gridcolor": palette.grid, **(y or {})}),
             **layout,
         },
-        _validate=False,  # half of the time that a page takes; tests/app hold every chart to it
     )
 
 

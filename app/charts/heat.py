@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import Drawn, drawn
 from app.palette import Palette, readable_on
 
 ROW: Final = 32
@@ -23,7 +22,7 @@ def heat(
     palette: Palette,
     show: Callable[[float], str],
     marked: str = "",
-) -> go.Figure:
+) -> Drawn:
     """`cells`: row, column, value, hover. The column `marked` is bold.
 
     Rows and columns are drawn in the order given; a cell that is not in `cells` stays empty.

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import blank
+from app.charts.canvas import drawn
 from app.palette import AREA_PATTERN, Palette, translucent
 
 ROW: Final = 27
@@ -18,49 +18,66 @@ ROW: Final = 27
 def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figure:
     """Bars from `teams`: team, unaccounted_ratio, with the limit that alarms as a line."""
     shares = teams["unaccounted_ratio"].to_numpy()
-    figure = blank(palette, ROW * max(teams.height, 1) + 40, {"t": 22, "b": 4})
-    figure.add_trace(
-        go.Bar(
-            orientation="h",
-            y=np.arange(teams.height),
-            x=shares,
-            text=[words.ratio(float(share), 2) for share in shares],
-            textposition="outside",
-            cliponaxis=False,
-            textfont={"size": 13, "color": palette.text},
-            marker={
-                "color": palette.area("unaccounted"),
-                "line": {"color": translucent(palette.text, 0.4), "width": 1},
-                "pattern": {
-                    "shape": AREA_PATTERN["unaccounted"],
-                    "fgcolor": translucent(palette.text, 0.4),
-                    "size": 6,
-                    "solidity": 0.2,
-                    "fillmode": "overlay",
-                },
-            },
-            hovertemplate="%{text}<extra></extra>",
-        )
-    )
     reach = max(float(shares.max()) if teams.height else 0.0, limit) * 1.3
-    figure.update_layout(bargap=0.28, uniformtext={"mode": False})
-    figure.update_xaxes(range=[0, reach], visible=False)
-    figure.add_vline(x=limit, line={"color": palette.warn, "width": 1, "dash": "dash"})
-    figure.add_annotation(
-        x=limit,
-        y=1,
-        yref="paper",
-        yanchor="bottom",
-        text=f"alarm at {words.ratio(limit, 0)}",
-        showarrow=False,
-        font={"size": 12, "color": palette.warn},
+    return drawn(
+        palette,
+        ROW * max(teams.height, 1) + 40,
+        [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "y": np.arange(teams.height),
+                "x": shares,
+                "text": [words.ratio(float(share), 2) for share in shares],
+                "textposition": "outside",
+                "cliponaxis": False,
+                "textfont": {"size": 13, "color": palette.text},
+                "marker": {
+                    "color": palette.area("unaccounted"),
+                    "line": {"color": translucent(palette.text, 0.4), "width": 1},
+                    "pattern": {
+                        "shape": AREA_PATTERN["unaccounted"],
+                        "fgcolor": translucent(palette.text, 0.4),
+                        "size": 6,
+                        "solidity": 0.2,
+                        "fillmode": "overlay",
+                    },
+                },
+                "hovertemplate": "%{text}<extra></extra>",
+            }
+        ],
+        margin={"t": 22, "b": 4},
+        x={"range": [0, reach], "visible": False},
+        y={
+            "autorange": "reversed",
+            "tickvals": np.arange(teams.height),
+            "ticktext": [words.figure(team, 28) for team in teams["team"]],
+            "showgrid": False,
+            "tickfont": {"color": palette.text, "size": 13},
+            "ticklabelstandoff": 6,
+        },
+        bargap=0.28,
+        uniformtext={"mode": False},
+        shapes=[
+            {
+                "type": "line",
+                "x0": limit,
+                "x1": limit,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": palette.warn, "width": 1, "dash": "dash"},
+            }
+        ],
+        annotations=[
+            {
+                "x": limit,
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "text": f"alarm at {words.ratio(limit, 0)}",
+                "showarrow": False,
+                "font": {"size": 12, "color": palette.warn},
+            }
+        ],
     )
-    figure.update_yaxes(
-        autorange="reversed",
-        tickvals=np.arange(teams.height),
-        ticktext=[words.figure(team, 28) for team in teams["team"]],
-        showgrid=False,
-        tickfont={"color": palette.text, "size": 13},
-        ticklabelstandoff=6,
-    )
-    return figure

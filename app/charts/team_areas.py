@@ -25,19 +25,18 @@ def team_areas(
         marked,
     )
     column, row = ({name: place for place, name in enumerate(names)} for names in (areas, teams))
-    figure.update_xaxes(
-        ticktext=[_broken(name, is_marked=name == marked) for name in areas],
-        tickfont={"size": 11},
-        tickangle=0,
-        range=[-0.5, len(areas) - 0.5],
-        showline=False,
-    )
-    figure.update_yaxes(
-        range=[len(teams) - 0.5, -0.5],
-        autorange=False,
-        ticktext=[words.figure(name, 18) for name in teams],  # the areas need the width
-    )
-    figure.add_trace(
+    figure.listed["layout"]["xaxis"] |= {
+        "ticktext": [_broken(name, is_marked=name == marked) for name in areas],
+        "tickfont": {"color": palette.text, "size": 11},
+        "range": [-0.5, len(areas) - 0.5],
+        "showline": False,
+    }
+    figure.listed["layout"]["yaxis"] |= {
+        "range": [len(teams) - 0.5, -0.5],
+        "autorange": False,
+        "ticktext": [words.figure(name, 18) for name in teams],  # the areas need the width
+    }
+    figure.listed["data"].append(
         {
             "type": "scatter",
             "mode": "markers",

@@ -59,6 +59,20 @@ def test_a_figure_is_written_with_lists_so_that_plotly_draws_it_once() -> None:
     assert 1 == written["layout"]["datarevision"]
 
 
+def test_plotly_makes_no_objects_of_a_figure_that_is_only_written() -> None:
+    figure = drawn(days(0.95, 0.85))
+    figure.to_dict()
+
+    assert "_data" not in vars(figure)
+
+
+def test_what_is_changed_through_plotly_is_written() -> None:
+    figure = drawn(days(0.95, 0.85))
+    figure.update_layout(height=99)
+
+    assert 99 == figure.to_dict()["layout"]["height"]
+
+
 def test_what_is_below_the_target_is_filled_up_to_the_crossing() -> None:
     x, y = with_crossings(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.8, 1.0]), 0.9)
 
