@@ -302,7 +302,10 @@ def _marks(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
     if saving.measured is not None:
         measured = f"measured {words.duration(saving.measured)}"
         marks.append(_above(saving.measured, measured, 6, palette.muted))
-    return [*marks, {**_chosen(saving), "font": {"size": 13, "color": palette.text}}]
+    # the lines of best and measured end at this text, wherever a screen's width puts it
+    ground = {"bgcolor": translucent(palette.background, 0.85), "borderpad": 1}
+    chosen = {**_chosen(saving), **ground, "font": {"size": 13, "color": palette.text}}
+    return [*marks, chosen]
 
 
 def _chosen(saving: Saving) -> dict[str, Any]:

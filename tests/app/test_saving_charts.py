@@ -11,7 +11,7 @@ import pytest
 
 from app import words
 from app.charts.saving import Saving, agreement, costs_by_day, explorer, interval_bar
-from app.palette import DARK, LIGHT
+from app.palette import DARK, LIGHT, translucent
 
 FIRST = date(2026, 3, 1)
 
@@ -142,3 +142,12 @@ def test_what_the_chosen_interval_loses_stands_inside_of_the_curve(
 
     assert anchor == note.xanchor
     assert note.y > 1.3 * saving.wasted(saving.best)
+
+
+@pytest.mark.parametrize("interval", [930, 1680, 7200])
+def test_no_line_crosses_what_the_chosen_interval_loses(interval: float) -> None:
+    figure = explorer(Saving(15, 3, interval, 1500), LIGHT, 420)
+    (note,) = [each for each in figure.layout.annotations if each.text.startswith("<b>")]
+
+    assert translucent(LIGHT.background, 0.85) == note.bgcolor
+    assert {"below"} == {shape.layer for shape in figure.layout.shapes}
