@@ -16,6 +16,8 @@ from app.palette import Palette
 MOST_SAVES: Final = 1500
 PIXELS: Final = 1200
 _LABEL_SHARE: Final = 0.14  # of the width, which a label beside a bar needs
+_MARK_SHARE: Final = 0.012  # from the end of a bar to the middle of the mark after it
+_PAST_MARK: Final = "\u2007" * 3  # in pixels, however wide the screen
 
 # Letter, plotly symbol and status colour of an outcome: shape and letter, never colour alone.
 END: Final = {
@@ -95,7 +97,7 @@ def ends(
 ) -> dict[str, Any]:
     """Shape and letter of each attempt's outcome, after its bar; on hover its cause."""
     marks = [END.get(outcome, END["lost"]) for outcome in attempts["outcome"]]
-    beside = attempts["ended_at"].to_numpy() + int(span * 0.012)
+    beside = attempts["ended_at"].to_numpy() + int(_MARK_SHARE * span)
     causes = attempts["cause"] if "cause" in attempts.columns else [None] * attempts.height
     return {
         "type": "scatter",
@@ -134,35 +136,57 @@ def waits(
     axis: Axis,
     span: float,
 ) -> list[dict[str, Any]]:
-    """Thin lines from the end of an attempt to the start of the next, each with its length."""
-    gaps = attempts.select("attempt", "started_at", before=pl.col("ended_at").shift(1)).filter(
-        pl.col("started_at") > pl.col("before")
-    )
+    """Thin lines from the end of an attempt to the start of the next, each with its length.
+
+    It is told before the bar; after it where that begins too far left; else under the pointer only.
+    """
+    gaps = attempts.select(
+        "attempt", "started_at", "ended_at", before=pl.col("ended_at").shift(1)
+    ).filter(pl.col("started_at") > pl.col("before"))
     if gaps.is_empty():
         return []
-    first = int(attempts["started_at"].to_numpy().min())
-    texts = [
-        f"waiting {words.duration((start - before) / 1e6)} "
-        if start - first > _LABEL_SHARE * span
-        else ""
-        for start, before in gaps.select("started_at", "before").iter_rows()
-    ]
-    # each line is a point, a point with its text, and a gap
-    number = np.repeat(gaps["attempt"].to_numpy(), 3)
-    at = np.stack([gaps["before"], gaps["started_at"], gaps["started_at"]], axis=1).ravel()
-    row: list[float | None] = [float(rows[each]) for each in number.tolist()]
-    row[2::3] = [None] * gaps.height
+    started, ended, before = (
+        gaps[name].to_numpy() for name in ("started_at", "ended_at", "before")
+    )
+    needed = _LABEL_SHARE * span
+    fits_before = started - int(attempts["started_at"].to_numpy().min()) > needed
+    fits_after = int(attempts["ended_at"].to_numpy().max()) - ended > needed
+    number = gaps["attempt"].to_numpy()
+    lengths = [words.duration(seconds) for seconds in ((started - before) / 1e6).tolist()]
+    labelled = np.flatnonzero(fits_before | fits_after)
+    beside = np.where(fits_before, started, ended + int(_MARK_SHARE * span))
+    # each line is two points with one between for the pointer, and a gap
+    at = np.stack([before, (before + started) // 2, started, started], axis=1).ravel()
+    row: list[float | None] = [float(rows[each]) for each in np.repeat(number, 4).tolist()]
+    row[3::4] = [None] * gaps.height
     return [
         {
             "type": "scatter",
             "name": "waits",
-            "x": axis.x(number, at),
+            "x": axis.x(np.repeat(number, 4), at),
             "y": row,
-            "mode": "lines+text",
+            "mode": "lines",
             "line": {"color": palette.comparison, "width": 1},
-            "text": [text for each in texts for text in ("", each, "")],
-            "textposition": "top left",
+            "hovertext": [f"waiting {length}" for length in lengths for _ in range(4)],
+            "hoverinfo": "text",
+        },
+        {
+            # a trace of their own: among points without text plotly loses some
+            "type": "scatter",
+            "name": "waits in words",
+            "x": axis.x(number[labelled], beside[labelled]),
+            "y": [rows[each] for each in number[labelled].tolist()],
+            "mode": "text",
+            "text": [
+                f"waiting {lengths[place]} "
+                if fits_before[place]
+                else f"{_PAST_MARK}waited {lengths[place]} before"
+                for place in labelled.tolist()
+            ],
+            "textposition": [
+                "top left" if fits else "middle right" for fits in fits_before[labelled].tolist()
+            ],
             "textfont": {"size": 11, "color": palette.muted},
             "hoverinfo": "skip",
-        }
+        },
     ]

@@ -241,19 +241,35 @@ def test_waits_are_drawn_between_attempts_unless_these_are_aligned() -> None:
     true_time, aligned = (
         gantt(attempts(3), detail(attempts(3)), LIGHT, aligned=aligned) for aligned in (False, True)
     )
-    waits = [
-        text
-        for each in true_time.data
-        if getattr(each, "mode", None) == "lines+text"
-        for text in each.text
-        if text
-    ]
+    named = [{each.name: each for each in figure.data} for figure in (true_time, aligned)]
 
-    assert ["waiting 1 h ", "waiting 1 h "] == waits
-    assert not [each for each in aligned.data if getattr(each, "mode", None) == "lines+text"]
+    assert ("waiting 1 h ", "waiting 1 h ") == named[0]["waits in words"].text
+    assert {"waits", "waits in words"} == named[0].keys() - named[1].keys()
     assert [0.0, 0.0, 0.0] == next(
         each for each in aligned.data if each.type == "bar"
     ).base.tolist()
+
+
+def test_a_wait_is_told_where_there_is_room() -> None:
+    first, second, third = (
+        attempts(1).with_columns(attempt=pl.lit(number)) for number in (1, 2, 3)
+    )
+    hour = timedelta(hours=1)
+    after = {
+        "started_at": pl.col("ended_at") + hour / 20,
+        "ended_at": pl.col("ended_at") + hour / 2,
+    }
+    second = second.with_columns(**after)
+    third = second.with_columns(attempt=pl.lit(3)).with_columns(**after)
+    long = third.with_columns(ended_at=pl.col("ended_at") + 40 * hour)
+    waits = [
+        {each.name: each for each in gantt(job, detail(job), LIGHT).data}
+        for job in (pl.concat([first, second, third]), pl.concat([first, second, long]))
+    ]
+
+    assert ("waiting 3 min ", "waiting 3 min ") == waits[0]["waits in words"].text
+    assert ["waited 3 min before"] == [text.strip() for text in waits[1]["waits in words"].text]
+    assert {"waiting 3 min"} == set(waits[1]["waits"].hovertext)
 
 
 @pytest.mark.parametrize("outcome", gantt_marks.END)
