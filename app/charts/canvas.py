@@ -68,6 +68,7 @@ def drawn(
             "height": height,
             "datarevision": 1,  # lists are compared by this alone: other data is another figure
             "autotypenumbers": "strict",
+            "minreducedheight": 16,  # else a figure of one row has no room for the names above it
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8, **(margin or {})},
             "paper_bgcolor": palette.background,
             "plot_bgcolor": palette.background,

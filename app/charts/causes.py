@@ -120,21 +120,23 @@ def cost(causes: pl.DataFrame, palette: Palette) -> go.Figure:
     A click gives the cause, as `domain/category`, as its customdata.
 
     `causes`: failure_domain, failure_category, attribution, interruptions, lost_gpu_seconds,
-    domain_interruptions, domain_lost_gpu_seconds.
+    domain_interruptions, domain_lost_gpu_seconds; null: the GPUs are unknown, so no bar is drawn.
     """
     causes = causes.sort(
         -pl.col("domain_lost_gpu_seconds"),
         "failure_domain",
         -pl.col("lost_gpu_seconds"),
         "failure_category",
+        nulls_last=True,
     )
     domains = causes.unique("failure_domain", keep="first", maintain_order=True)
     rows = {name: row for row, name in enumerate(domains["failure_domain"])}
-    most = max((domains["domain_lost_gpu_seconds"] / 3600).to_list(), default=0.0) or 1.0
+    known = domains["domain_lost_gpu_seconds"].drop_nulls() / 3600
+    most = max(known.to_list(), default=0.0) or 1.0
     return drawn(
         palette,
         ROW * max(len(rows), 1) + 34,
-        [*_pieces(causes, rows, palette), _counts(domains, palette)],
+        [*_pieces(causes.drop_nulls("lost_gpu_seconds"), rows, palette), _counts(domains, palette)],
         margin={"t": 22, "b": 4},
         x={"domain": [0, _COUNTS[0] - 0.02], "range": [0, most * 1.25], "visible": False},
         y={
@@ -151,7 +153,7 @@ def cost(causes: pl.DataFrame, palette: Palette) -> go.Figure:
         annotations=[
             *(
                 {
-                    "x": row["domain_lost_gpu_seconds"] / 3600,
+                    "x": (row["domain_lost_gpu_seconds"] or 0.0) / 3600,
                     "y": rows[row["failure_domain"]],
                     "text": f"<b>{words.hours(row['domain_lost_gpu_seconds'])}</b>",
                     "xanchor": "left",

@@ -43,7 +43,7 @@ def no_previous() -> pl.DataFrame:
     return pl.DataFrame(schema={"day": pl.Date, "counted": pl.Int64})
 
 
-def causes(*rows: tuple[str, str, str, int, float]) -> pl.DataFrame:
+def causes(*rows: tuple[str, str, str, int, float | None]) -> pl.DataFrame:
     frame = pl.DataFrame(
         rows,
         schema={
@@ -57,7 +57,10 @@ def causes(*rows: tuple[str, str, str, int, float]) -> pl.DataFrame:
     )
     return frame.with_columns(
         domain_interruptions=pl.col("interruptions").sum().over("failure_domain"),
-        domain_lost_gpu_seconds=pl.col("lost_gpu_seconds").sum().over("failure_domain"),
+        # null where none is known, as SQL sums
+        domain_lost_gpu_seconds=pl.when(pl.col("lost_gpu_seconds").is_not_null().any())
+        .then(pl.col("lost_gpu_seconds").sum())
+        .over("failure_domain"),
     )
 
 
@@ -124,6 +127,22 @@ def test_domains_are_sorted_by_cost_and_their_causes_lie_end_to_end() -> None:
 
     assert ("network", "host") == tuple(figure.layout.yaxis.ticktext)
     assert {"ib_link": (0, 0.0, 2.0), "dns": (0, 2.0, 1.0), "reboot": (1, 0.0, 1.0)} == bars
+
+
+def test_a_domain_of_unknown_gpus_is_counted_last_and_has_no_bar() -> None:
+    figure = cost(causes(("a", "x", "infra", 9, None), ("b", "y", "user", 3, 3600.0)), LIGHT)
+
+    assert ("b", "a") == figure.layout.yaxis.ticktext
+    assert ["<b>1.0</b>", "<b>\u2013</b>"] == [
+        note.text for note in figure.layout.annotations if note.text.startswith("<b>")
+    ]
+    assert ["b/y"] == [bar.customdata[0] for bar in figure.data if bar.type == "bar"]
+
+
+def test_nothing_but_unknown_gpus_is_counted() -> None:
+    figure = cost(causes(("a", "x", "infra", 9, None)), LIGHT)
+
+    assert (" 9",) == figure.data[-1].text
 
 
 def test_counts_stand_beside_the_cost() -> None:
@@ -201,3 +220,11 @@ def test_the_sentence_says_on_which_side_of_the_line_the_last_days_lie() -> None
     assert "each weighing as much as attempts ended on it, lie 20.0 pp above it: the" in above
     assert "10.0 pp below it: the scheduler took less" in below
     assert "too few days" in load_sentence(load((40, 0.1), fitted=None))
+
+
+def test_names_above_a_table_of_one_row_have_room() -> None:
+    cells = pl.DataFrame({"row": ["host"], "column": ["feed"], "value": [0.1], "hover": ["x"]})
+    figure = heat(cells, ["host"], ["feed"], LIGHT, str)
+
+    # plotly gives names no room that it would take from less than this
+    assert figure.layout.minreducedheight < figure.layout.height - 44
