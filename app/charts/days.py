@@ -74,6 +74,8 @@ def duration_axis(least: float, most: float) -> dict[str, Any]:
     """Settings of a logarithmic axis of seconds that holds both of these."""
     low, high = max(least, 0.1) / 1.1, max(most, least, 0.2) * 1.1
     ticks = [each for each in _TICKS if low <= each <= high]
+    if len(ticks) < 2:
+        ticks = _multiples(low, high) or ticks
     return {
         "type": "log",
         "range": [math.log10(low), math.log10(high)],
@@ -81,6 +83,15 @@ def duration_axis(least: float, most: float) -> dict[str, Any]:
         "ticktext": [words.duration(each) for each in ticks],
         "ticklabelstandoff": 6,
     }
+
+
+def _multiples(low: float, high: float) -> list[int]:
+    """The multiples between these of the largest step that has two there; none below two steps."""
+    for step in reversed(_TICKS):
+        first, last = math.ceil(low / step), math.floor(high / step)
+        if last > first:
+            return [step * place for place in range(first, last + 1)]
+    return []
 
 
 def spread(frames: Iterable[pl.DataFrame], *columns: str) -> tuple[float, float]:

@@ -197,6 +197,11 @@ def test_stretches_are_unbroken_and_longer_than_a_day() -> None:
     ]
 
 
+def test_an_axis_of_durations_that_differ_little_names_two_at_least() -> None:
+    assert ["3 min", "4 min"] == duration_axis(162, 256)["ticktext"]
+    assert ["22 s", "24 s", "26 s"] == duration_axis(23, 24)["ticktext"]
+
+
 def test_an_axis_of_durations_is_named_in_words() -> None:
     axis = duration_axis(50, 4000)
 
