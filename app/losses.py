@@ -17,7 +17,8 @@ PARTS: Final = ("start_up", "recovery", "wasted", "shutdown", "unaccounted")
 # $5: weight
 _WEIGHED: Final = """
     if($5 = 'gpu', instrumented_gpu_seconds, instrumented_seconds) as instrumented,
-    if($5 = 'gpu', lost_gpu_seconds, lost_seconds) as lost,
+    -- null: nothing of it is known
+    case when instrumented > 0 then if($5 = 'gpu', lost_gpu_seconds, lost_seconds) end as lost,
     if($5 = 'gpu', start_up_gpu_seconds, start_up_seconds) / nullif(instrumented, 0) as start_up,
     if($5 = 'gpu', recovery_gpu_seconds, recovery_seconds) / nullif(instrumented, 0) as recovery,
     if($5 = 'gpu', wasted_gpu_seconds, wasted_seconds) / nullif(instrumented, 0) as wasted,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from app import data
+from app.filters import WEIGHTS
+from app.losses import LOSSES_BY_DAY
 from tests.app import serving
 from tests.app.opening import (
     CHECKPOINTS,
@@ -117,3 +121,11 @@ def test_what_cannot_be_gained_has_its_own_reason() -> None:
         "worth changing: the GPUs of these jobs are unknown" in text for text in said(by_gpu)
     )
     assert ("To gain, hours", False) == (tile.label, tile.value == UNKNOWN)
+
+
+def test_what_was_lost_each_day_is_unknown_not_nothing() -> None:
+    scope = "fleet", "all", date(2026, 2, 4), date(2026, 3, 3)
+    by_gpu, by_wall = (data.frame(LOSSES_BY_DAY, *scope, weight)["lost"] for weight in WEIGHTS)
+
+    assert by_gpu.is_null().all()
+    assert 0 < by_wall.drop_nulls().len()
