@@ -169,13 +169,14 @@ def beside(habits: Mapping[str, Any]) -> pl.DataFrame:
         {
             "area": area,
             "kind": kind,
-            "hours": (habits[f"{kind}_{name}_seconds"] or 0.0) / 3600,
-            "text": words.hours(habits[f"{kind}_{name}_seconds"]),
+            "hours": None if seconds is None else seconds / 3600,
+            "text": words.hours(seconds),
         }
         for area, name in (("unsaved", "unsaved"), ("checkpoint_save", "blocked"))
         for kind in ("measured", "modelled")
+        for seconds in (habits[f"{kind}_{name}_seconds"],)
     ]
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, schema_overrides={"hours": pl.Float64})
 
 
 def coverage(habits: Mapping[str, Any], chosen: filters.Scope) -> str:

@@ -135,9 +135,12 @@ def explorer(saving: Saving, palette: Palette, height: int) -> go.Figure:
 
 
 def agreement(rows: pl.DataFrame, palette: Palette) -> go.Figure:
-    """Measured beside modelled: bars of `rows`: area, kind (measured or modelled), hours, text."""
+    """Measured beside modelled: bars of `rows`: area, kind (measured or modelled), hours, text.
+
+    Hours that are null have their text and no length.
+    """
     labels = [f"{words.area(area)}, {kind}" for area, kind in rows.select("area", "kind").rows()]
-    hours = rows["hours"].to_numpy()
+    hours = rows["hours"].fill_null(0.0).to_numpy()
     return drawn(
         palette,
         ROW * max(rows.height, 1) + 12,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import streamlit as st
 
-from app import data, filters, openings, parts, saves, words
+from app import data, filters, kpis, openings, parts, saves, words
 from app.charts.saving import BAND, agreement, costs_by_day, explorer
 
 # $5: weight
@@ -42,25 +42,28 @@ with parts.card(
     earlier = earlier.with_columns(day=earlier["day"] + timedelta(days=chosen.days))
     if not chosen.is_compared:
         earlier = earlier.clear()
-    parts.chart(
-        costs_by_day(days, earlier, chosen.hours, colours, parts.STANDARD),
-        alt=f"{chosen.hours} unsaved and blocked by saves, by day. {about}",
-        stem=chosen.stem("checkpoints", "by-day"),
-        table=days.drop("p50").join(
-            earlier.select(
-                "day",
-                previous_unsaved_hours="unsaved_hours",
-                previous_blocked_hours="blocked_hours",
+    if silent := kpis.not_reported(opened.now, chosen.weight):
+        st.caption(f"There is nothing to draw: {silent[0].lower()}{silent[1:]}.")
+    else:
+        parts.chart(
+            costs_by_day(days, earlier, chosen.hours, colours, parts.STANDARD),
+            alt=f"{chosen.hours} unsaved and blocked by saves, by day. {about}",
+            stem=chosen.stem("checkpoints", "by-day"),
+            table=days.drop("p50").join(
+                earlier.select(
+                    "day",
+                    previous_unsaved_hours="unsaved_hours",
+                    previous_blocked_hours="blocked_hours",
+                ),
+                on="day",
+                how="left",
             ),
-            on="day",
-            how="left",
-        ),
-        about=about,
-        measures=("unsaved_gpu_seconds", "checkpoint_save_gpu_seconds")
-        if chosen.weight == "gpu"
-        else ("unsaved_seconds", "checkpoint_save_seconds"),
-        sql=saves.BY_DAY,
-    )
+            about=about,
+            measures=("unsaved_gpu_seconds", "checkpoint_save_gpu_seconds")
+            if chosen.weight == "gpu"
+            else ("unsaved_seconds", "checkpoint_save_seconds"),
+            sql=saves.BY_DAY,
+        )
 
 # -- the explorer --------------------------------------------------------------------------------
 
@@ -89,7 +92,9 @@ with parts.card(
 left, right = st.columns([1, 2], gap="small")
 with left, parts.card("Measured and modelled", "Does the model hold for this scope?"):
     beside = saves.beside(habits)
-    if beside.is_empty():
+    if silent:
+        st.caption(f"There is nothing to compare: {silent[0].lower()}{silent[1:]}.")
+    elif beside.is_empty():
         st.caption("No attempt of these days saved twice, so no interval is known.")
     else:
         parts.chart(

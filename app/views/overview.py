@@ -181,6 +181,8 @@ if team == filters.FLEET:
                         help="Show this team",
                     )
                     st.caption(kpis.team(row, then.get(name), chosen, silent))
+                    if silent:
+                        continue
                     st.plotly_chart(
                         small_team(own, fleet, target, axes, colours, parts.SPARKLINE),
                         theme=None,

@@ -10,6 +10,9 @@ import duckdb
 import pytest
 
 import queries
+from app import saves
+from app.charts.saving import agreement
+from app.palette import LIGHT
 from tests.app import serving
 from tests.app.dumps import Event, attempt, ingest
 from tests.app.macros import rows
@@ -245,3 +248,16 @@ def test_a_hostile_fleet_and_an_empty_one_are_no_error(warehouse: Path) -> None:
         serving.publish(warehouse, published, sequence)
 
         assert not any("could not be read" in each.value for each in open_page(CHECKPOINTS).error)
+
+
+def test_what_is_not_known_beside_the_model_is_not_nothing() -> None:
+    habits = {
+        "attempts_with_interval": 1,
+        "measured_unsaved_seconds": 7200.0,
+        "modelled_unsaved_seconds": None,
+        "measured_blocked_seconds": 0.0,
+        "modelled_blocked_seconds": None,
+    }
+
+    assert [2.0, None, 0.0, None] == saves.beside(habits)["hours"].to_list()
+    assert [2.0, 0.0, 0.0, 0.0] == agreement(saves.beside(habits), LIGHT).data[0].x.tolist()

@@ -129,3 +129,13 @@ def test_what_was_lost_each_day_is_unknown_not_nothing() -> None:
 
     assert by_gpu.is_null().all()
     assert 0 < by_wall.drop_nulls().len()
+
+
+@pytest.mark.parametrize(
+    ("path", "drawn"),
+    [(OVERVIEW, []), (LOST, []), (CHECKPOINTS, ["Share of train-loop time lost"])],
+)
+def test_no_empty_figure_is_drawn(path: str, drawn: list[str]) -> None:
+    told = [chart.proto.alt for chart in open_page(path).get("plotly_chart")]
+
+    assert drawn == [text.split(",")[0] for text in told]
