@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from app import data
@@ -119,3 +120,10 @@ def test_a_job_that_is_not_there_has_no_detail(fleet: Path) -> None:
 
 def test_a_day_starts_at_midnight_of_its_zone() -> None:
     assert datetime(2026, 3, 2, 15) == data.midnight(date(2026, 3, 3), "Asia/Tokyo")
+
+
+def test_an_empty_answer_keeps_its_columns_and_types(fleet: Path) -> None:
+    found = data.frame("select 1::bigint as n, 'a' as name, date '2026-03-03' as day where false")
+
+    assert {"n": pl.Int64, "name": pl.String, "day": pl.Date} == dict(found.schema)
+    assert 0 == found.height
