@@ -25,8 +25,11 @@ from ingest.news import News
 from ingest.notices import Notices
 from ingest.round import Round
 from ingest.settings import Settings
+from ingest.words import counted
 from queries import watching
 
+# a supervisor waits longer, and what is not loaded by then is loaded at the next start
+_LAST_WAIT_SECONDS = 60.0
 _RESTS = 2  # times `publish_every` without a change: then a last line without its end counts
 _LOG = logging.getLogger("ingest")
 
@@ -121,14 +124,16 @@ class _Watcher:
         if due or self._must_open:
             self._load(due, is_end=True)
         watching.forget(self._watch.folder)
-        _LOG.info("ended")
+        left = self._news.backlog()
+        _LOG.info("ended%s", f"; left for the next start: {counted(left, 'file')}" if left else "")
 
     def _load(self, due: list[arrivals.Sight], *, is_end: bool = False) -> bool:
         """Returns whether all of it is loaded and published."""
         watch = self._watch
         try:
             storage = watch.settings.storage
-            with warehouse.opened(watch.folder, lambda _: None, 0, storage) as opened:
+            patience = _LAST_WAIT_SECONDS if is_end else 0
+            with warehouse.opened(watch.folder, lambda _: None, patience, storage) as opened:
                 facts.prepare(opened, watch.settings)
                 facts.follow(opened, watch.settings)
                 round_ = Round(opened, watch, self._news, self._stop)

@@ -148,6 +148,40 @@ def test_told_to_end_it_takes_what_growing_files_hold(
     assert 0 == run(watcher.warehouse, log, "--wait", 0).status
 
 
+def test_told_to_end_it_waits_for_whoever_writes_the_warehouse(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    with (watcher.warehouse / "ingest.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        append(log, lines([alive("b")]))
+        watcher.process.send_signal(signal.SIGTERM)
+        time.sleep(2)
+        is_waiting = watcher.process.poll() is None
+    status = watcher.process.wait(60)
+
+    assert (True, 0) == (is_waiting, status), watcher.said()
+    assert [("a",), ("b",)] == rows(watcher.warehouse, "select job_id from jobs order by 1")
+    assert watcher.said().endswith("ended\n")
+
+
+def test_told_to_end_it_says_what_it_leaves(tmp_path: Path, watchers: list[Watcher]) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", logs, every=3600)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    (logs / "late.jsonl").write_text(lines([alive("b")]), encoding="utf-8")
+    watcher.end()
+
+    assert watcher.said().endswith("ended; left for the next start: 1 file\n")
+
+
 @pytest.mark.slow
 def test_killed_at_any_moment_and_started_again_it_loses_and_doubles_nothing(
     tmp_path: Path, watchers: list[Watcher]
