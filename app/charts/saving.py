@@ -307,7 +307,12 @@ def _marks(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
         marks.append(_above(saving.measured, measured, 6, palette.muted))
     # the lines of best and measured end at this text, wherever a screen's width puts it
     ground = {"bgcolor": translucent(palette.background, 0.85), "borderpad": 1}
-    chosen = {**_chosen(saving), **ground, "font": {"size": 13, "color": palette.text}}
+    chosen = {
+        **_chosen(saving),
+        **ground,
+        "arrowcolor": palette.muted,
+        "font": {"size": 13, "color": palette.text},
+    }
     return [*marks, chosen]
 
 
@@ -317,12 +322,20 @@ def _chosen(saving: Saving) -> dict[str, Any]:
     lost = saving.wasted(chosen)
     placed: dict[str, Any]
     if best / _NEAR < chosen < best * _NEAR:
+        # clear of the curve on both sides, on a narrow screen too; a line leads to its dot
         placed = {
-            "x": np.log10(best),
-            "y": max(_CLEAR * saving.wasted(best), lost),
+            "x": np.log10(chosen),
+            "y": lost,
+            "axref": "x",
+            "ayref": "y",
+            "ax": np.log10(best),
+            "ay": max(_CLEAR * saving.wasted(best), lost),
             "yanchor": "bottom",
-            "yshift": 8,
             "xanchor": "center",
+            "showarrow": True,
+            "arrowhead": 0,
+            "arrowwidth": 1,
+            "standoff": 5,
         }
     else:
         is_long = chosen > best
@@ -332,9 +345,10 @@ def _chosen(saving: Saving) -> dict[str, Any]:
             "yshift": 10,
             "xanchor": "right" if is_long else "left",
             "xshift": -12 if is_long else 12,
+            "showarrow": False,
         }
     text = f"<b>{words.duration(chosen)}: {words.ratio(lost, 2)}</b>"
-    return {**placed, "text": text, "showarrow": False}
+    return {**placed, "text": text}
 
 
 def _above(at: float, text: str, pixels: int, colour: str) -> dict[str, Any]:
