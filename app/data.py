@@ -54,8 +54,13 @@ def folder() -> Path:
 
 
 def published() -> Path:
-    """The file that CURRENT names now. Raises NothingPublished."""
-    return queries.published(folder())
+    """The file that CURRENT names now. Raises NothingPublished, and ViewFailed where that cannot be
+    told.
+    """
+    try:
+        return queries.published(folder())
+    except OSError as error:  # of a text that names the file: pages name none
+        raise ViewFailed("publication", error.strerror or type(error).__name__) from error
 
 
 def pin() -> Path:

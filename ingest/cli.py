@@ -31,6 +31,7 @@ from queries.interrupts import as_keyboard_interrupt
 PUBLISH_EVERY_SECONDS = 15.0
 
 # a full disk or a lost permission; everything else that the engine says is a fault of this program
+_REFUSALS = ("No space left on device", "Permission denied", "Read-only file system")
 _UNWRITABLE = (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -231,9 +232,9 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
 
 
 def _why_it_stopped(folder: Path, error: Exception) -> str:
-    # a disk that is full at the end of a transaction comes as that transaction's error
-    is_full = "No space left on device" in str(error)
-    if is_full or isinstance(error, (*_UNWRITABLE, OSError)):
+    # what the disk refuses at the end of a transaction comes as that transaction's error
+    is_refused = any(why in str(error) for why in _REFUSALS)
+    if is_refused or isinstance(error, (*_UNWRITABLE, OSError)):
         return (
             f"{folder} could not be written: {error}. What was published before still stands; "
             "free space or permissions, then run the same command again."

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from app import report
 from tests.app import serving
 from tests.app.opening import LOST, open_page, said
 
@@ -40,6 +41,22 @@ def test_without_a_warehouse_the_page_names_no_folder(
     assert not any(str(warehouse) in text for text in said(page))
     assert any("make ingest" in text for text in said(page))
     assert str(warehouse) in caplog.text
+
+
+def test_a_name_of_the_publication_that_cannot_be_read_is_an_error_of_its_own(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (warehouse / "CURRENT").mkdir()  # as a lost permission, which root never has
+    page = open_page()
+    status = report.main(["--format", "md"])
+
+    assert page.error
+    assert not any(str(warehouse) in text for text in said(page))
+    assert 1 == status
+    assert (
+        "ett-report: the view publication: Is a directory could not be read\n"
+        == capsys.readouterr().err
+    )
 
 
 def test_a_file_that_is_no_database_is_not_named(warehouse: Path) -> None:

@@ -13,8 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from ingest import cli
 from ingest.cli import main
 from queries import NothingPublished, published
 from tests.ingest.warehouses import ROOT, STARTED_AT, alive, command, contents, kept, life, run
@@ -624,6 +626,15 @@ def test_a_lost_permission_leaves_the_last_publication_standing(
     assert before == after
     assert 0 == again.returncode, again.stderr
     assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
+
+
+@pytest.mark.parametrize("why", ["No space left on device", "Permission denied"])
+def test_what_the_disk_refuses_when_a_transaction_ends_is_no_fault_of_the_program(
+    tmp_path: Path, why: str
+) -> None:
+    error = duckdb.TransactionException(f"Failed to commit: Cannot open file: {why}")
+
+    assert f"{tmp_path} could not be written: " in cli._why_it_stopped(tmp_path, error)
 
 
 @pytest.mark.slow
