@@ -82,6 +82,13 @@ def _merge(warehouse: Warehouse, files: list[str], part: str) -> None:
         "and parse_filename(told.path) = held.file",
         name,
     )
+    # readers look the moved jobs up in the next publication; soon after, their old files go
+    connection.execute(
+        "insert into unpublished_jobs select job_id from job_names_kept "
+        "where base_job_no in (select base_job_no from job_details "
+        "where list_contains(?, file)) and job_id not in (select job_id from unpublished_jobs)",
+        [files],
+    )
     connection.execute(
         "update job_details set file = $name where list_contains($files, file)",
         {"name": name, "files": files},

@@ -197,6 +197,19 @@ def test_what_was_pruned_keeps_its_numbers_whatever_comes_later(
     assert 0 == warehouse_command("check", warehouse)
 
 
+def test_readers_are_led_to_the_detail_that_a_prune_wrote_anew(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    events = [event for number in range(30) for event in later(8, life(f"job {number}"))]
+    dump = write_dump(tmp_path / "dump.jsonl", [*life("old"), *events])
+    ingest(warehouse, "--as-of", REACHES, dump)
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+
+    assert {f"job {number}" for number in range(30)} == {
+        row[0] for row in contents(warehouse)["detail"]
+    }
+    assert 0 == warehouse_command("check", warehouse)
+
+
 def test_late_events_of_a_pruned_job_are_an_anomaly_and_later_ones_a_job_of_their_own(
     warehouse: Path, tmp_path: Path
 ) -> None:

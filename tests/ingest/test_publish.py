@@ -141,6 +141,21 @@ def test_the_detail_of_many_batches_is_merged_and_stays_whole(
     assert set("abcde") == {row[0] for row in contents(warehouse)["detail"]}
 
 
+def test_readers_are_led_to_the_file_that_others_were_merged_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detail, "MOST_FILES", 3)
+    monkeypatch.setattr(detail, "MERGED_AT_ONCE", 3)
+    many = [event for number in range(30) for event in life(f"job {number}")]
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "many.jsonl", many))
+    warehouse = ingest_jobs(tmp_path, *"abcde")  # so few that a publication is made from the last
+
+    assert [] == rows(
+        warehouse, "from job_details where file not in (select file from detail_files)"
+    )
+    assert {*"abcde"} < {row[0] for row in contents(warehouse)["detail"]}
+
+
 @pytest.mark.parametrize(
     "current",
     [b"", b"\n", b"../secret.duckdb", b"..", b"serving-9.duckdb", b"\xff", b"x" * 5_000, b"a\0b"],
@@ -165,7 +180,7 @@ def test_dumps_without_a_single_good_line_publish_an_empty_warehouse(tmp_path: P
     (tmp_path / "dump.jsonl").write_text('{"ts": 1, "event": "alive", "job_id": "a"}\n')
     status = ingest(tmp_path / "warehouse", tmp_path / "dump.jsonl")
 
-    assert 0 == status
+    assert 2 == status
     assert [("bad_timestamp",)] == rows(tmp_path / "warehouse", "select reason from rejected_lines")
     assert [(0,)] == rows(tmp_path / "warehouse", "select count(*) from attempts")
     assert [] == rows(tmp_path / "warehouse", "from team_day")
