@@ -1,4 +1,4 @@
-"""ETT by day against its target: the large chart, and the small one of a team."""
+"""ETT by day against its target, and the axis that the small figures of teams share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app import words
 from app.charts.canvas import drawn
-from app.charts.days import day_axis, dots, padded, stretches
+from app.charts.days import day_axis, dots, stretches
 from app.charts.marks import regressions
 from app.palette import Palette, translucent
 
@@ -51,42 +51,7 @@ def ett_by_day(
         x=day_axis(days),
         y={"range": list(limits), "tickformat": ".0%", "nticks": 6, "ticklabelstandoff": 6},
         hovermode="x unified",
-        **_target(target, palette, is_named=True),
-    )
-
-
-def small_team(
-    days: pl.DataFrame,
-    fleet: pl.DataFrame,
-    target: float | None,
-    bounds: tuple[float, float],
-    palette: Palette,
-    height: int,
-) -> go.Figure:
-    """One team's ETT over the fleet's in grey; every team on the same axes (`bounds`)."""
-    return drawn(
-        palette,
-        height,
-        [
-            {
-                "type": "scatter",
-                "x": fleet["day"].to_numpy(),
-                "y": fleet["ett_ratio"].to_numpy(),
-                **dots(fleet["ett_ratio"], 3, is_marked=False),
-                "line": {"color": palette.comparison, "width": 1},
-                "hoverinfo": "skip",
-            },
-            _line(
-                days.filter(pl.col("is_complete")),
-                palette,
-                width=1.75,
-                marked=days["ett_ratio"].drop_nulls().len() < 3,  # too few for a line
-            ),
-        ],
-        margin={"l": 0, "r": 0, "t": 2, "b": 2},
-        x={"range": padded(fleet), "tickvals": [], "showline": True},
-        y={"range": list(bounds), "tickvals": [], "showgrid": False},
-        **_target(target, palette, is_named=False),
+        **_target(target, palette),
     )
 
 
@@ -112,7 +77,7 @@ def _lowest(frames: Sequence[pl.DataFrame]) -> float:
     return float(values.to_numpy().min()) if values.len() else 1.0
 
 
-def _target(target: float | None, palette: Palette, *, is_named: bool) -> dict[str, Any]:
+def _target(target: float | None, palette: Palette) -> dict[str, Any]:
     """The target as a dashed line, named at its right end."""
     if target is None:
         return {}
@@ -135,7 +100,7 @@ def _target(target: float | None, palette: Palette, *, is_named: bool) -> dict[s
         "showarrow": False,
         "font": {"size": 12, "color": palette.text},
     }
-    return {"shapes": [line], "annotations": [name] if is_named else []}
+    return {"shapes": [line], "annotations": [name]}
 
 
 def _line(days: pl.DataFrame, palette: Palette, width: float, marked: bool) -> dict[str, Any]:

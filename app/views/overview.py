@@ -20,7 +20,8 @@ from app import (
 )
 from app.charts.cascade import cascade
 from app.charts.moved import JOB_MIX, moved
-from app.charts.trend import bounds, ett_by_day, small_team
+from app.charts.trend import bounds, ett_by_day
+from app.sparkline import small_team
 
 MOST_TEAMS = 12
 LOST_TIME = "views/lost_time.py"
@@ -183,12 +184,22 @@ if team == filters.FLEET:
                     st.caption(kpis.team(row, then.get(name), chosen, silent))
                     if silent:
                         continue
-                    st.plotly_chart(
-                        small_team(own, fleet, target, axes, colours, parts.SPARKLINE),
-                        theme=None,
-                        key=f"figure team {name}",
-                        config={"displayModeBar": False},
-                        alt=f"ETT of {name}: {alts.by_day(own, 'ett_ratio', words.ratio)}",
+                    st.html(
+                        small_team(
+                            own.select(pl.when("is_complete").then("ett_ratio"))
+                            .to_series()
+                            .to_list(),
+                            fleet["ett_ratio"].to_list(),
+                            target,
+                            axes,
+                            colours,
+                            [
+                                f"{words.day(day)}: {words.ratio(ratio)}"
+                                for day, ratio in own.select("day", "ett_ratio").rows()
+                            ],
+                            alt=f"ETT of {name}: {alts.by_day(own, 'ett_ratio', words.ratio)}",
+                            height=parts.SPARKLINE,
+                        )
                     )
         parts.footer(
             stem=chosen.stem("overview", "teams"),

@@ -16,7 +16,7 @@ from app.charts.cascade import cascade
 from app.charts.gantt import MOST_ATTEMPTS, MOST_BARS, gantt, thinned
 from app.charts.moved import moved
 from app.charts.shares import unaccounted
-from app.charts.trend import bounds, ett_by_day, small_team, with_crossings
+from app.charts.trend import bounds, ett_by_day, with_crossings
 from app.palette import DARK, LIGHT
 from tests.app.serving import HOSTILE
 
@@ -110,7 +110,6 @@ def test_the_axis_starts_at_60_percent_unless_a_day_is_lower() -> None:
 @pytest.mark.parametrize("frame", [days(0.9).clear(), days(None, None), days(0.9)])
 def test_few_days_draw_without_error(frame: pl.DataFrame) -> None:
     ett_by_day(frame, frame, NO_MARKS, 0.9, DARK, 280)
-    small_team(frame, frame, None, (0.6, 1.0), DARK, 96)
 
 
 def areas(**amounts: float) -> pl.DataFrame:

@@ -6,7 +6,8 @@ import re
 from urllib.parse import unquote
 
 from app import words
-from app.sparkline import sparkline
+from app.palette import LIGHT
+from app.sparkline import small_team, sparkline
 
 
 def drawn(*series: float | None, bars: bool = False) -> str:
@@ -63,3 +64,40 @@ def test_what_is_told_is_text() -> None:
     told = sparkline([1.0], "#0B7A75", lambda _: '"><script>', bars=False)
 
     assert "<script>" not in told
+
+
+def team(*own: float | None, target: float | None = 0.9, alt: str = "ETT of feed") -> str:
+    fleet = [0.8] * len(own)
+    told = [words.ratio(ratio) for ratio in own]
+    return unquote(small_team(own, fleet, target, (0.5, 1.0), LIGHT, told, alt=alt, height=96))
+
+
+def stroke(picture: str, colour: str) -> list[float]:
+    """Heights of the line of this colour, from the top."""
+    (points,) = re.findall(f"points='([^']+)' fill='none' stroke='{colour}'", picture)
+    return numbers(points)[1::2]
+
+
+def test_a_team_is_drawn_over_the_fleet_on_the_axis_of_all_teams() -> None:
+    picture = team(1.0, 0.75)
+
+    assert [0.0, 48.0, 48.0] == stroke(picture, LIGHT.area("effective"))
+    assert [38.4, 38.4, 38.4] == stroke(picture, LIGHT.comparison)
+    assert picture.index(LIGHT.comparison) < picture.index(LIGHT.area("effective"))
+
+
+def test_the_target_is_dashed_and_only_there_where_one_is_set() -> None:
+    assert [19.2, 19.2, 19.2] == stroke(team(1.0), LIGHT.text)
+    assert "stroke-dasharray" not in team(1.0, target=None)
+
+
+def test_a_team_is_named_and_each_of_its_days_is_told() -> None:
+    picture = team(0.924, None, alt='"><script>')
+
+    assert ["92.4 %", "\u2013"] == re.findall('title="([^"]*)"', picture)
+    assert 'role="img" aria-label="&quot;&gt;&lt;script&gt;"' in picture
+
+
+def test_a_team_without_days_is_an_empty_figure() -> None:
+    assert LIGHT.area("effective") not in team()
+    assert "<svg" in team()
