@@ -287,7 +287,7 @@ def test_a_folder_of_everything_is_told_apart_by_content(
     for name, text in others.items():
         (folder / name).write_text(text, encoding="utf-8")
 
-    assert 0 == ingest(tmp_path / "warehouse", folder)
+    assert 0 == ingest(tmp_path / "warehouse", "--verbose", folder)
     said = capsys.readouterr().out
     assert {
         (str(folder / "trainer"), "events"),
