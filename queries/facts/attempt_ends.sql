@@ -42,9 +42,10 @@ weighed as (
 
     select
         *,
-        -- SIGTERM tells that somebody stopped the attempt, not who or why: where that is told as
-        -- well, it is how the attempt ended
-        outcome = 'failed'
+        -- SIGTERM tells a launcher that somebody stopped the attempt, not who or why: where that is
+        -- told as well, it is how the attempt ended
+        launch is not null
+        and outcome = 'failed'
         and coalesce(signal = 15, false)
         and max(case when outcome in ('preempted', 'timeout', 'cancelled') then 1 else 0 end)
             over (partition by job_no, attempt)

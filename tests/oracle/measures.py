@@ -446,7 +446,7 @@ def last_sign_of_life(events: Iterable[Event]) -> int:
 
 def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Event | None:
     """R3: the scheduler's end, else the latest; at one time the strongest outcome, then a said
-    category before none. SIGTERM yields to an end that says why, and keeps its time.
+    category before none. A launch's SIGTERM yields to an end that says why, and keeps its time.
     """
     start = natural_start(events, allotment)
     candidates = [
@@ -460,7 +460,7 @@ def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Even
         candidates,
         key=lambda event: (
             event.is_scheduler,
-            not (is_explained and event.signal == 15 and outcome_said_by(event) == "failed"),
+            not (is_explained and is_launch_that_got_sigterm(event)),
             event.at,
             -STRONGEST_OUTCOME_FIRST.index(outcome_said_by(event)),
             event.category or "",
@@ -470,6 +470,10 @@ def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Even
     if end is None or end.is_scheduler:
         return end
     return replace(end, at=max(event.at for event in candidates))
+
+
+def is_launch_that_got_sigterm(end: Event) -> bool:
+    return end.launch is not None and end.signal == 15 and outcome_said_by(end) == "failed"
 
 
 def outcome_said_by(end: Event) -> str:

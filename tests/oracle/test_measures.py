@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 
@@ -17,7 +18,10 @@ from tests.oracle.measures import (
     TeamDayMeasures,
     measure,
     microseconds,
+    outcome_said_by,
     percentile,
+    read_event,
+    winning_end,
 )
 
 FIRST_DAY = date(2026, 3, 1)
@@ -270,14 +274,23 @@ def test_r3_the_latest_end_wins_and_at_one_time_the_strongest():
     assert "preempted" == only([said(0, "attempt_start"), ended(9), ended(9, "preempted")]).outcome
 
 
-@pytest.mark.parametrize("outcome", ["preempted", "timeout", "cancelled"])
-def test_r3_a_sigterm_yields_to_the_end_that_says_who_stopped_it_and_keeps_its_time(outcome):
-    stopped = [said(0, "attempt_start"), ended(5, outcome), ended(9, "failed", signal=15)]
-    killed = [said(0, "attempt_start"), ended(5, outcome), ended(9, "failed", signal=9)]
-    alone = [said(0, "attempt_start"), ended(5), ended(9, "failed", signal=15)]
+def test_r3_of_events_that_number_their_attempts_the_latest_end_wins_sigterm_or_not():
+    stopped = [said(0, "attempt_start"), ended(5, "preempted"), ended(9, "failed", signal=15)]
 
-    assert (outcome, 9) == (only(stopped).outcome, seconds(only(stopped).ended_us))
-    assert ["failed", "failed"] == [only(killed).outcome, only(alone).outcome]
+    assert "failed" == only(stopped).outcome
+
+
+@pytest.mark.parametrize("outcome", ["preempted", "timeout", "cancelled"])
+def test_r3_the_sigterm_of_a_launch_yields_to_the_end_that_says_who_stopped_it(outcome):
+    def won(*ends):
+        events = [read_event(one) for one in (said(0, "attempt_start"), *ends)]
+        end = winning_end([replace(one, launch="run") for one in events])
+        assert end is not None
+        return outcome_said_by(end), seconds(end.at)
+
+    assert (outcome, 9) == won(ended(5, outcome), ended(9, "failed", signal=15))
+    assert ("failed", 9) == won(ended(5, outcome), ended(9, "failed", signal=9))
+    assert ("failed", 9) == won(ended(5), ended(9, "failed", signal=15))
 
 
 def test_r3_an_end_before_the_start_is_ignored():
