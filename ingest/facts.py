@@ -17,6 +17,7 @@ from ingest.warehouse import Warehouse
 from queries import model
 
 _EVENTS_AT_ONCE = 6_000_000
+_FEW_EVENTS = 100_000  # are copied before they are read: see `_scope`
 _ATTEMPT_DAYS_AT_ONCE = 400_000
 _OF_TOUCHED_DAYS = "day in (select day from touched_days)"
 _OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
@@ -72,8 +73,9 @@ def prepare(warehouse: Warehouse, settings: Settings) -> None:
     connection.execute("begin")
     _touch(connection, "select job_no from job_keys where false")
     connection.execute("create or replace temp table touched_days (day date)")
-    _settle(connection, settings, _extent(connection))
-    _scope(connection, 0, 1, None)
+    extent = _extent(connection)
+    _settle(connection, settings, extent)
+    _scope(connection, extent, 0, 1, None)
     model.compute(connection, "staging", "facts", "losses")
     for name in model.KEPT_FACTS:
         connection.execute(f"create table {name}_kept as select * from {name} limit 0")
@@ -132,7 +134,7 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
     _settle(connection, settings, extent)
     parts = _parts(extent)
     for part in range(parts):
-        _scope(connection, part, parts, None)
+        _scope(connection, extent, part, parts, None)
         model.compute(connection, "staging", "facts", "losses")
         yield f"({_OF_TOUCHED_JOBS} and {_mine('base_job_no', part, parts)})"
         model.forget(connection, "staging", "facts", "losses")
@@ -215,7 +217,7 @@ def _recompute(
         _note_unpublished(connection)
     parts = _parts(extent)
     for part in range(parts):
-        _scope(connection, part, parts, since_file_no)
+        _scope(connection, extent, part, parts, since_file_no)
         model.compute(connection, "staging", "facts", "losses")
         _touch_days(connection, "")
         _keep(connection, part, parts)
@@ -303,11 +305,16 @@ def _parts(extent: _Extent) -> int:
 
 
 def _scope(
-    connection: duckdb.DuckDBPyConnection, part: int, parts: int, since_file_no: int | None
+    connection: duckdb.DuckDBPyConnection,
+    extent: _Extent,
+    part: int,
+    parts: int,
+    since_file_no: int | None,
 ) -> None:
     """`scoped_events`: every event of one part of the touched jobs, each with a number.
 
-    The batch is read where it stands; what was known of its jobs before is gathered first.
+    The batch is read where it stands; what was known of its jobs before is gathered first. Few
+    events are copied: each model that reads them plans where they stand anew, which takes longer.
     """
     since = 2**31 - 1 if since_file_no is None else since_file_no
     mine = _mine("job_no", part, parts)
@@ -322,9 +329,11 @@ def _scope(
             f"select rowid + {(2 * place + 1) << 40} as row_no, * from {table} "
             f"where file_no >= {since} and {mine}",
         ]
-    connection.execute(
-        "create or replace temp view scoped_events as " + " union all by name ".join(selects)
-    )
+    told = " union all by name ".join(selects)
+    if extent.events <= _FEW_EVENTS:
+        connection.execute(f"create or replace temp table scoped_rows as {told}")
+        told = "from scoped_rows"
+    connection.execute(f"create or replace temp view scoped_events as {told}")
 
 
 def _mine(job_no: str, part: int, parts: int) -> str:
@@ -340,6 +349,7 @@ def _mine(job_no: str, part: int, parts: int) -> str:
 
 def _unscope(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("drop view scoped_events")
+    connection.execute("drop table if exists scoped_rows")
     for table in store.TABLES:
         connection.execute(f"drop table known_{table}")
 
