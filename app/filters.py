@@ -224,7 +224,11 @@ def beside(
 def with_unit(table: pl.DataFrame, chosen: Scope) -> pl.DataFrame:
     """The table with its amounts under the name of what they count, for who reads it alone."""
     unit = "gpu_seconds" if chosen.weight == WEIGHTS[0] else "seconds"
-    named = {name: name[:-6] + unit for name in table.columns if name.endswith("amount")}
+    named = {
+        name: name.removesuffix("amount") + unit
+        for name in table.columns
+        if name.endswith("amount")
+    }
     # the same by GPUs may stand beside it
     return table.drop(set(named.values()) & set(table.columns)).rename(named)
 

@@ -2,8 +2,8 @@
 
 Each is a process of its own, from the file on disk to a file that can be asked: ours with all areas
 and a publication; DuckDB's bare reading; Polars into DuckDB, and ClickHouse (chdb), each with typed
-columns and one plain roll-up by team and day. Then compressed dumps, broken ones, and a batch onto
-the whole.
+columns and one plain roll-up by team and day. Then a batch onto the whole, compressed dumps,
+many small ones, and broken ones.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ingest import fields
 
 END = "2026-03-01"
 BATCH_EVENTS = 100_000
+SMALL_DUMPS = 3_000
 _CHDB = Path(__file__).with_name("chdb_load.py")
 
 
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         clean = _clean(Path(folder), chosen.events, chosen.runs)
         _packed(Path(folder), clean, chosen.runs)
         clean.unlink()
+        _many(Path(folder), chosen.runs)
         _dirty(Path(folder), chosen.events, chosen.runs)
     return 0
 
@@ -105,6 +107,25 @@ def _in_turn_packed(folder: Path, dump: Path, packed: Path, runs: int) -> list[l
 
 def _sum(one: Cost, other: Cost) -> Cost:
     return Cost(one.wall + other.wall, one.cpu + other.cpu, max(one.memory, other.memory))
+
+
+def _many(folder: Path, runs: int) -> None:
+    """Small dumps beside the same lines in one: what a file costs, whatever it says."""
+    small, whole = folder / "small", folder / "whole.jsonl"
+    small.mkdir()
+    events = [
+        json.dumps({"event": "alive", "job_id": f"job {number}", "ts": 1_767_225_600 + number})
+        for number in range(SMALL_DUMPS)
+    ]
+    for number, event in enumerate(events):
+        (small / f"{number}.jsonl").write_text(f"{event}\n", encoding="utf-8")
+    whole.write_text("\n".join(events) + "\n", encoding="utf-8")
+    ours, one = map(
+        middle, in_turn(runs, lambda: _ingest(folder, small), lambda: _ingest(folder, whole))
+    )
+    _show(f"{SMALL_DUMPS:,} dumps of one line", ours)
+    _show("  the same lines in one dump", one)
+    _line("  ms that each dump costs", f"{1000 * (ours.wall - one.wall) / SMALL_DUMPS:.1f}")
 
 
 def _dirty(folder: Path, events: int, runs: int) -> None:

@@ -298,8 +298,9 @@ class _Run:
         facts.prepare(self.warehouse, self.settings)
         if not self.is_dry:
             facts.follow(self.warehouse, self.settings)
+        known = Known(self.warehouse.connection, files)
         with Progress(sum(file.bytes for file in files)) as progress:
-            for batch in plan.batches(self._incoming(files, summary, progress)):
+            for batch in plan.batches(self._incoming(files, known, summary, progress)):
                 loaded, jobs = loader.load_batch(
                     self.warehouse,
                     batch,
@@ -309,6 +310,7 @@ class _Run:
                     progress.parsed,
                     is_dry=self.is_dry,
                 )
+                known.ask()
                 summary.loaded += loaded
                 summary.jobs |= jobs
                 progress.events(summary.events)
@@ -321,10 +323,9 @@ class _Run:
         shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
 
     def _incoming(
-        self, files: list[dumps.DumpFile], summary: Summary, progress: Progress
+        self, files: list[dumps.DumpFile], known: Known, summary: Summary, progress: Progress
     ) -> Iterator[Incoming]:
         seen: set[tuple[str, str]] = set()
-        known = Known(self.warehouse.connection, files)
         for file in files:
             one = plan.look_at(known, file, self.forced, progress.read, self.reading.training_logs)
             if isinstance(one, plan.Skipped):

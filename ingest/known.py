@@ -1,4 +1,4 @@
-"""What the ledger says of the files that are to be looked at, asked once for all of them."""
+"""What the ledger says of the files that are to be looked at, asked for all of them at once."""
 
 from __future__ import annotations
 
@@ -25,16 +25,22 @@ class Row(NamedTuple):
 
 
 class Known:
-    """The loaded dumps that these files may be, or may have grown from, as of now."""
+    """The loaded dumps that these files may be, or may have grown from, as of its last asking."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DumpFile]) -> None:
-        names = {name for file in files for name in rotation.names(file.name)}
-        found = connection.execute(
+        self._connection = connection
+        self._names = list({name for file in files for name in rotation.names(file.name)})
+        self._sizes = list({file.bytes for file in files})
+        self.ask()
+
+    def ask(self) -> None:
+        """Ask the ledger, again once more was loaded."""
+        found = self._connection.execute(
             "select file_no, file, format, bytes, sha256, "
             "events = 0 and rejected > 0 and clock_us is null from files "
             "where file in (select unnest($names::varchar[])) "
             "or bytes in (select unnest($sizes::bigint[])) order by file_no",
-            {"names": list(names), "sizes": list({file.bytes for file in files})},
+            {"names": self._names, "sizes": self._sizes},
         ).fetchall()
         self._by_name: dict[str, list[Row]] = defaultdict(list)
         self._by_content: dict[tuple[int, str], list[Row]] = defaultdict(list)

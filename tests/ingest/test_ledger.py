@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from ingest import plan
 from tests.ingest.test_training_log_collector import MEGATRON
 from tests.ingest.warehouses import alive, differences, kept, life
 from tests.queries.engine import ingest, rows, write_dump
@@ -109,6 +110,20 @@ def test_a_log_that_was_rotated_or_compressed_is_known(tmp_path: Path, moved: st
 
     assert [(str(log), 1, 1)] == rows(
         warehouse, "select file, events, rejected from ingested_files"
+    )
+
+
+def test_a_rotated_log_is_known_from_an_earlier_batch_of_the_same_ingest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "BATCH_FILES", 1)
+    logs = [write_dump(tmp_path / f"{job}.log", [alive(job)]) for job in "abc"]
+    moved = tmp_path / "a.log.1.gz"
+    moved.write_bytes(gzip.compress(logs[0].read_bytes()))
+    ingest(tmp_path / "warehouse", *logs, moved)
+
+    assert [(str(log),) for log in logs] == rows(
+        tmp_path / "warehouse", "select file from ingested_files order by file"
     )
 
 
