@@ -111,6 +111,15 @@ def text(value: object, longest: int = LONGEST_TEXT) -> str | None:
     return value[:longest] if value.isascii() else _sound(value[:longest])
 
 
+def sound(value: Any) -> Any:
+    """The same value; half characters in its texts, however deep, become question marks."""
+    if isinstance(value, str):
+        return value if value.isascii() else _sound(value)
+    if isinstance(value, dict):
+        return {sound(name): sound(inner) for name, inner in value.items()}
+    return [sound(inner) for inner in value] if isinstance(value, list) else value
+
+
 def instant_us(value: object, unit_us: int) -> int | None:
     """A number of units since 1970 as Unix microseconds, if it is a time of this century."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from ingest.collectors.json_values import part
+from ingest.collectors.json_values import part, sound
 from ingest.collectors.lines import SECOND_US
 from ingest.collectors.torchelastic_failures import LONGEST_MESSAGE
 
@@ -28,7 +28,7 @@ def error_in(told: object) -> Error | None:
     """The error in an error file, as an object or as its text; in a bare traceback too."""
     if isinstance(told, str):
         try:
-            told = json.loads(told)
+            told = sound(json.loads(told))
         except (ValueError, RecursionError):
             return _of_traceback(str(told))
     if not isinstance(told, dict):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.collectors import torchelastic_launches as launches
-from ingest.collectors.json_values import part, whole
+from ingest.collectors.json_values import part, sound, whole
 from ingest.collectors.lines import SECOND_US, Clock, split_time
 from ingest.collectors.torchelastic_errors import error_in, signal_in
 from ingest.collectors.torchelastic_failures import Failure
@@ -63,6 +63,8 @@ def objects_in(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             return
         try:
             found, end = _decoded(text, at)
+            # half a character can only be written as an escape
+            found = sound(found) if "\\u" in text else found
         except (ValueError, RecursionError):
             at = text.find("{", at + 1)
             continue
@@ -227,7 +229,7 @@ def _object(text: object) -> dict[str, Any]:
     if not isinstance(text, str):
         return {}
     try:
-        found = json.loads(text)
+        found = sound(json.loads(text))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

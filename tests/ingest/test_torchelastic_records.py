@@ -133,6 +133,17 @@ def test_a_worker_may_die_without_a_word(tmp_path: Path, error: str | None) -> N
     ]
 
 
+def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
+    # as an escape, which JSON allows: in a time, and in an error that is JSON in a text
+    died = record("FAILED", 50, source="WORKER", rank=1, error=error_file("E: a\ud800b", 50))
+    timeless = {**record("FAILED", 51, source="WORKER", rank=0), "@timestamp": "\ud800"}
+    told = events_of(written(tmp_path, *recorded(*launched(1), died, timeless)))
+
+    said = [event["message"] for event in told if event["event"] == "failure"]
+
+    assert {"E: a?b", "failed without an error file"} == {one.partition("\n")[0] for one in said}
+
+
 def test_older_releases_record_the_end_and_how_long_the_agent_ran(tmp_path: Path) -> None:
     told = events_of(
         written(
