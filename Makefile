@@ -9,6 +9,8 @@ bin := .venv/bin
 # as the caller's shell gave it: make itself must not read a $ in a path
 override LOGS := $(value LOGS)
 export LOGS
+# as the commands do: its threads spin, two hundred milliseconds in every process that is started
+export OPENBLAS_NUM_THREADS ?= 1
 # where no time zones are installed, the name would silently mean UTC
 tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
 
@@ -89,7 +91,7 @@ calibrate: ## set the detector's thresholds anew by replaying fleets in which no
 
 faults: ## kill -9 and full disks at random points, long; KILLS=500 FULL=100 (full disks need root); a short run is in make test
 	@tools/install dev
-	OPENBLAS_NUM_THREADS=1 $(bin)/python -m tests.faults --kills $(or $(KILLS),500) --full $(or $(FULL),100)
+	$(bin)/python -m tests.faults --kills $(or $(KILLS),500) --full $(or $(FULL),100)
 
 sample: ## the sample fleet anew, ending yesterday (UTC), into .sample
 	@tools/install run

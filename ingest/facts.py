@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 
@@ -16,6 +17,7 @@ from ingest.settings import Settings, as_text, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model
 
+_KEPT = Path(__file__).with_name("kept.sql")
 _EVENTS_AT_ONCE = 6_000_000
 _FEW_EVENTS = 100_000  # are copied before they are read: see `_scope`
 _ATTEMPT_DAYS_AT_ONCE = 400_000
@@ -61,30 +63,17 @@ def rebuild(warehouse: Warehouse, settings: Settings) -> None:
     _recompute(warehouse, settings, None, days_of="true", may_commit=True)
 
 
-def prepare(warehouse: Warehouse, settings: Settings) -> None:
+def prepare(warehouse: Warehouse) -> None:
     """Make the tables of kept facts and rollups, empty, where they do not stand yet.
 
     Before any batch and in a transaction of its own: DuckDB 2.0 scans a table as empty that was
-    made by `create table as select` without rows and then filled in bulk by the same transaction.
+    made and then filled in bulk by the same transaction.
     """
     connection = warehouse.connection
     if _has_kept(connection):
         return
     connection.execute("begin")
-    _touch(connection, "select job_no from job_keys where false")
-    connection.execute("create or replace temp table touched_days (day date)")
-    extent = _extent(connection)
-    _settle(connection, settings, extent)
-    _scope(connection, extent, 0, 1, None)
-    model.compute(connection, "staging", "facts", "losses")
-    for name in model.KEPT_FACTS:
-        connection.execute(f"create table {name}_kept as select * from {name} limit 0")
-    model.load_attributions(connection, settings.failure_rules.attributions)
-    model.compute(connection, "alerts", "rollups")
-    for name in model.KEPT_ROLLUPS:
-        connection.execute(f"create table {name}_kept as select * from {name} limit 0")
-    model.forget(connection, *model.LAYERS)
-    _unscope(connection)
+    connection.execute(_KEPT.read_text(encoding="utf-8"))
     connection.execute("commit")
 
 
@@ -118,7 +107,7 @@ def renew(warehouse: Warehouse, settings: Settings) -> None:
     retention.refuse_what_cannot_follow(connection, told, as_text(settings))
     was_ended = _begin_anew(connection)
     retention.set_facts_aside(connection)
-    prepare(warehouse, settings)
+    prepare(warehouse)
     _compute_anew(warehouse, settings, must_judge=was_ended)
 
 

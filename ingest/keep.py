@@ -147,7 +147,7 @@ def _prune(chosen: argparse.Namespace) -> int:
     before_us = calendar.midnight_us(chosen.before, ZoneInfo(settings.timezone))
     with _opened(chosen, settings, may_upgrade=not chosen.dry_run) as opened:
         _refuse_too_late(opened, chosen.before, settings)
-        facts.prepare(opened, settings)
+        facts.prepare(opened)
         if not chosen.dry_run:
             facts.follow(opened, settings)
         pruned = retention.plan(opened.connection, before_us)
@@ -181,7 +181,7 @@ def _restore(chosen: argparse.Namespace) -> int:
     with warehouse.locked(chosen.warehouse, _say_waiting, chosen.wait):
         backup.restore(chosen.folder, chosen.warehouse, _say)
     with _opened(chosen, settings) as opened:
-        facts.prepare(opened, settings)
+        facts.prepare(opened)
         facts.follow(opened, settings)
         _publish(opened, settings, now)
     return 0

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
@@ -200,8 +201,7 @@ def _build(
     connection.execute(f"attach '{quoted}' as serving")
     try:
         _describe(connection, settings, now)
-        model.serve(connection)
-        failure = regression_tables.serve(connection, settings.detection)
+        failure = _fill(connection, settings)
     finally:
         connection.execute("use warehouse")
         connection.execute("detach serving")
@@ -211,6 +211,24 @@ def _build(
             "again: please report this line.",
             failure,
         )
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:
+    """Fill `serving`; what got worse is looked for meanwhile. Returns why that is not known."""
+    with connection.cursor() as beside, ThreadPoolExecutor(max_workers=1) as pool:
+        found = pool.submit(_look_for_regressions, beside, settings)
+        try:
+            model.serve(connection)
+            return found.result()
+        except BaseException:
+            beside.interrupt()  # the pool waits for it
+            raise
+
+
+def _look_for_regressions(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:
+    connection.execute("set TimeZone = 'UTC'")
+    _lay_out_days(connection, settings)
+    return regression_tables.serve(connection, settings.detection)
 
 
 def _lay_out_days(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:

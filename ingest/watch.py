@@ -134,7 +134,7 @@ class _Watcher:
             storage = watch.settings.storage
             patience = _LAST_WAIT_SECONDS if is_end else 0
             with warehouse.opened(watch.folder, lambda _: None, patience, storage) as opened:
-                facts.prepare(opened, watch.settings)
+                facts.prepare(opened)
                 facts.follow(opened, watch.settings)
                 round_ = Round(opened, watch, self._news, self._stop)
                 return round_.load(due, is_end=is_end)

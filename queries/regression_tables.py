@@ -108,10 +108,11 @@ group by all
 
 
 def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:
-    """Add what got worse to the attached database `serving`, after `model.serve` filled it.
+    """Add what got worse to the attached database `serving`, while `model.serve` may fill it.
 
-    Reads the kept facts of the database `warehouse`. Leaves `serving` as the default. Returns None,
-    or why it is not known what got worse; a file that says so is whole in everything else.
+    Reads the kept facts of the database `warehouse` and the temporary tables `calendar` and
+    `calendar_pieces`. Leaves `serving` as the default. Returns None, or why it is not known what
+    got worse; a file that says so is whole in everything else.
     """
     connection.execute("use serving")
     [changes] = [each for each in model.models(_LAYER) if each.name == "changes"]
@@ -290,7 +291,10 @@ def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def _last_complete_day(connection: duckdb.DuckDBPyConnection) -> date:
-    [(day,)] = connection.execute("select max(day) from days where is_complete").fetchall()
+    [days] = [each for each in model.models("serving") if each.name == "days"]
+    [(day,)] = connection.execute(
+        f"select max(day) from ({days.sql}) as days where is_complete"
+    ).fetchall()
     return day or date.min
 
 

@@ -6,15 +6,11 @@ import os
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
 import pytest
-
-from ingest import facts
-from ingest.settings import Settings
-from ingest.warehouse import Warehouse
 
 GOLDEN = Path(__file__).parent / "golden"
 AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
@@ -68,34 +64,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(f"{reason} ({len(tests[reason])})")
         for test in tests[reason]:
             terminalreporter.line(f"    {test}")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def kept_tables_by_their_definition() -> Iterator[None]:
-    """A third of a small first ingest is to plan the empty tables of kept facts: the models make
-    them once in a process, after that what they made is told again.
-    """
-    plan, made = facts.prepare, list[str]()
-
-    def prepare(warehouse: Warehouse, settings: Settings) -> None:
-        connection, before = warehouse.connection, _kept_tables(warehouse)
-        if made and not before:
-            connection.execute("; ".join(["begin", *made, "commit"]))
-            return
-        plan(warehouse, settings)
-        if not before:
-            made[:] = _kept_tables(warehouse)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(facts, "prepare", prepare)
-        yield
-
-
-def _kept_tables(warehouse: Warehouse) -> list[str]:
-    found = warehouse.connection.execute(
-        "select trim(sql, ';') from duckdb_tables() where table_name like '%@_kept' escape '@'"
-    ).fetchall()
-    return [sql for (sql,) in found]
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Console scripts that are interrupted before they have begun."""
+"""Console scripts before they have begun: what they calculate in, and what interrupts them."""
 
 from __future__ import annotations
 
@@ -55,3 +55,23 @@ def test_ctrl_c_while_streamlit_is_imported_ends_it_in_one_sentence(
     name: str, line: list[str], tmp_path: Path
 ) -> None:
     assert (130, f"{name}: stopped.\n") == interrupted_importing("streamlit", line, tmp_path)
+
+
+@pytest.mark.parametrize(("told", "threads"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2)])
+def test_a_command_calculates_in_one_thread_unless_told_otherwise(
+    told: dict[str, str], threads: int, tmp_path: Path
+) -> None:
+    # what a command finds itself in once numpy is there
+    (tmp_path / "argparse.py").write_text(
+        "import os, numpy\nprint(len(os.listdir('/proc/self/task')), flush=True)\nos._exit(0)\n"
+    )
+    ended = subprocess.run(
+        started("ett-ingest"),
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}", **told},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (0, f"{threads}\n") == (ended.returncode, ended.stdout)

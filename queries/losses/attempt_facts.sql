@@ -84,11 +84,11 @@ select
     compiles.recompiles,
     -- outside every ratio and rollup: no GPUs, or left out by the settings
     coalesce(gpus.gpus <> 0, true) and excluded.job_no is null as is_counted,
-    -- what its interruption cost
+    -- what its interruption cost; nothing, of unknown GPUs, is not nothing of any GPU
     coalesce(losses.lost_us, 0) as lost_us,
-    case when losses.job_no is null then 0 else losses.lost_gpu_us end as lost_gpu_us,
+    case when losses.job_no is null then gpus.gpus * 0 else losses.lost_gpu_us end as lost_gpu_us,
     coalesce(losses.caused_recovery_us, 0) as caused_recovery_us,
-    case when losses.job_no is null then 0 else losses.caused_recovery_gpu_us end
+    case when losses.job_no is null then gpus.gpus * 0 else losses.caused_recovery_gpu_us end
         as caused_recovery_gpu_us,
     -- seconds by area
     coalesce(areas.scheduling_us, 0) as scheduling_us,

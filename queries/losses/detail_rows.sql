@@ -75,9 +75,9 @@ drawn as (
 )
 
 select
-    facts.base_job_no,
+    windows.job_no % 4294967296 as base_job_no,
     windows.job_no,
-    facts.attempt,
+    windows.attempt,
     cast(drawn.kind as enum('area', 'span', 'save', 'failure')) as kind,
     cast(drawn.name as enum(
         -- areas and phases
@@ -114,7 +114,3 @@ select
     drawn.file_no
 from drawn
 inner join attempt_windows as windows on drawn.attempt_no = windows.attempt_no
-inner join attempt_facts as facts
-    on
-        windows.job_no = facts.job_no
-        and windows.attempt = facts.attempt

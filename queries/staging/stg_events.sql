@@ -62,7 +62,8 @@ select
     scoped.end_us,
     -- the end of a RESIZING row is not the end of its attempt, only a sign of life
     case
-        when scoped.event = 'attempt_end' and told.row_state = 'RESIZING' then 'alive'
+        when scoped.event = 'attempt_end' and told.row_state = 'RESIZING'
+            then cast('alive' as event_kind)
         else scoped.event
     end as event,
     scoped.phase,

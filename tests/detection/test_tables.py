@@ -225,29 +225,52 @@ def test_the_detector_runs_for_a_roll_out_which_it_may_have_to_name(
 
 
 def test_classes_of_failures_are_in_the_unit_in_which_failures_are_shown() -> None:
-    classes = next(
-        each for each in model.models("serving/regressions") if each.name == "regression_classes"
-    )
-    with duckdb.connect() as connection:
-        connection.execute(
-            "create table fresh_regressions as select 'feed' as team, 'failures_storage' as metric,"
-            " date '2026-01-08' as started_on, date '2026-01-05' as before_from,"
-            " date '2026-01-09' as after_to"
-        )
-        connection.execute("create schema warehouse")
+    told = classes(
+        "failures_storage",
         # a thousand GPUs for a day, before and after; 2 failures, then 6, all of storage
-        connection.execute(
-            "create table warehouse.series_cells_kept as"
-            " select 'feed' as team, metric, day, 'x' as workload, 3 as size,"
-            " exposure, total, 0 as amount_us from (values"
-            " ('failures', date '2026-01-06', 86400000, 0),"
-            " ('failures', date '2026-01-08', 86400000, 0),"
-            " ('failures', date '2026-01-06', 0, 2), ('failures', date '2026-01-08', 0, 6),"
-            " ('failures_storage', date '2026-01-06', 0, 2),"
-            " ('failures_storage', date '2026-01-08', 0, 6)) as told (metric, day, exposure, total)"
-        )
-        told = connection.execute(
-            f"select before_value, after_value, speed_change, mix_change from ({classes.sql})"
-        ).fetchall()
+        "('failures', date '2026-01-06', 86400000, 0, 0)",
+        "('failures', date '2026-01-08', 86400000, 0, 0)",
+        "('failures', date '2026-01-06', 0, 2, 0)",
+        "('failures', date '2026-01-08', 0, 6, 0)",
+        "('failures_storage', date '2026-01-06', 0, 2, 0)",
+        "('failures_storage', date '2026-01-08', 0, 6, 0)",
+    )
 
     assert [(2.0, 6.0, 4.0, 0.0)] == told
+
+
+def test_classes_of_latencies_are_summed_exactly() -> None:
+    told = classes(
+        "tts_seconds",
+        # a tenth and two tenths of a second, which as seconds add up to a little over three
+        "('tts_seconds', date '2026-01-06', 1, 0, 100000)",
+        "('tts_seconds', date '2026-01-07', 0, 0, 200000)",
+        "('tts_seconds', date '2026-01-08', 1, 0, 300000)",
+    )
+
+    assert [(0.3, 0.3, 0.0, 0.0)] == told
+
+
+def classes(metric: str, *cells: str) -> list[tuple[float, ...]]:
+    """What is told of the only class of a regression on 8 January 2026, compared from the 5th.
+
+    A cell has metric, day, exposure, total and amount_us.
+    """
+    model_of = {each.name: each for each in model.models("serving/regressions")}
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table fresh_regressions as select 'feed' as team, $metric as metric,"
+            " date '2026-01-08' as started_on, date '2026-01-05' as before_from,"
+            " date '2026-01-09' as after_to",
+            {"metric": metric},
+        )
+        connection.execute("create schema warehouse")
+        connection.execute(
+            "create table warehouse.series_cells_kept as"
+            " select 'feed' as team, *, 'x' as workload, 3 as size"
+            f" from (values {', '.join(cells)}) as told (metric, day, exposure, total, amount_us)"
+        )
+        return connection.execute(
+            "select before_value, after_value, speed_change, mix_change "
+            f"from ({model_of['regression_classes'].sql})"
+        ).fetchall()

@@ -16,7 +16,7 @@ from ingest import keep
 from queries import model
 from tests.detection import dumps
 from tests.detection.dumps import DAYS, SLOWER_FROM, Job, asked, cells, served
-from tests.queries.engine import ingest, write_dump
+from tests.queries.engine import ingest, rows, write_dump
 
 FIRST = date(2026, 1, 5)
 AS_OF = f"{FIRST + timedelta(days=DAYS)}T00:00:00Z"
@@ -109,6 +109,20 @@ def test_the_planted_change_is_found_and_named(serving: Path) -> None:
     )
     assert abs((started_on - FIRST).days - SLOWER_FROM) <= 1
     assert change == pytest.approx(0.6, abs=0.1)
+
+
+def test_what_a_change_costs_is_unknown_where_the_gpus_are(told: list[Job], tmp_path: Path) -> None:
+    events = [
+        {name: value for name, value in event.items() if name != "gpus"}
+        for event in dumps.events(told)
+    ]
+    dump = write_dump(tmp_path / "all.jsonl", events)
+
+    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", AS_OF)
+    assert [("ranking", None)] == rows(
+        tmp_path / "warehouse",
+        "select team, lost_gpu_seconds_per_day from regressions where state = 'open'",
+    )
 
 
 def test_the_sentence_says_who_what_since_when_and_what_was_rolled_out(serving: Path) -> None:

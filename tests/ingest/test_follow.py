@@ -48,7 +48,7 @@ class Looks:
         known = [one.sight for one in self.news.handled.values()]
         self.news.see(arrivals.look(self.arguments, known))
         with warehouse.opened(self.folder, print, 0) as opened:
-            facts.prepare(opened, watch.settings)
+            facts.prepare(opened)
             due = self.news.due()
             # on a slow machine it publishes on the way, and then it is too early to publish again
             while not Round(opened, watch, self.news, threading.Event()).load(due):

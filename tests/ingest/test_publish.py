@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from itertools import chain
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.queries.engine import ingest, rows, write_dump
 
 
 def ingest_jobs(folder: Path, *jobs: str) -> Path:
+    folder.mkdir(exist_ok=True)
     for number, job in enumerate(jobs):
         dump = write_dump(folder / f"{job}.jsonl", life(job, 600 + number))
         ingest(folder / "warehouse", dump)
@@ -49,6 +51,29 @@ def test_a_publication_never_changes_once_it_is_named(tmp_path: Path) -> None:
     ingest_jobs(tmp_path, "b", "c")
 
     assert before == first.read_bytes()
+
+
+def test_the_rest_is_whole_though_what_got_worse_is_there_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve = model.serve
+
+    def late(connection: duckdb.DuckDBPyConnection) -> None:
+        until = time.monotonic() + 60
+        while (
+            time.monotonic() < until
+            and not connection.execute(
+                "select 1 from duckdb_tables() where database_name = 'serving' "
+                "and table_name = 'regression_marks'"
+            ).fetchall()
+        ):
+            time.sleep(0.01)
+        serve(connection)
+
+    early = contents(ingest_jobs(tmp_path / "early", "a", "b"))
+    monkeypatch.setattr(model, "serve", late)
+
+    assert early == contents(ingest_jobs(tmp_path / "late", "a", "b"))
 
 
 def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
