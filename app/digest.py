@@ -26,7 +26,7 @@ limit 10
 CAUSES: Final = """
 select failure_domain, failure_category, attribution, interruptions, lost_gpu_seconds
 from window_causes($1, $2, $3, $4, 'all')
-order by lost_gpu_seconds desc, failure_domain, failure_category
+order by lost_gpu_seconds desc, interruptions desc, failure_domain, failure_category
 limit 10
 """
 REGRESSIONS: Final = """
@@ -89,6 +89,7 @@ class Digest:
     published: Mapping[str, Any]
     target: float | None
     numbers: tuple[Number, ...]
+    silent: str  # why nothing is told of GPU-hours; empty where something is
     change: float | None  # of ETT, to the week before
     days: pl.DataFrame
     days_before: pl.DataFrame  # moved onto the days of the week
@@ -148,6 +149,7 @@ def gather(week: str | None, team: str) -> Digest:
         published=published,
         target=target,
         numbers=_numbers(scope, now, before, target),
+        silent=kpis.not_reported(now) if now["attempts"] else "",
         change=now["ett"] - before["ett"] if known else None,
         days=data.frame(*by_day, scope.first_day, scope.last_day, scope.weight, target),
         days_before=earlier.with_columns(pl.col("day") + _WEEK),

@@ -222,12 +222,19 @@ def beside(
 
 
 def with_unit(table: pl.DataFrame, chosen: Scope) -> pl.DataFrame:
-    """The table with its amounts under the name of what they count, for who reads it alone."""
-    unit = "gpu_seconds" if chosen.weight == WEIGHTS[0] else "seconds"
+    """The table with its amounts and hours under the name of what they count, for who reads it
+    alone.
+    """
+    is_gpu = chosen.weight == WEIGHTS[0]
+    units = {
+        "amount": "gpu_seconds" if is_gpu else "seconds",
+        "hours": "gpu_hours" if is_gpu else "wall_hours",
+    }
     named = {
-        name: name.removesuffix("amount") + unit
+        name: name.removesuffix(what) + unit
         for name in table.columns
-        if name.endswith("amount")
+        for what, unit in units.items()
+        if name.endswith(what)
     }
     # the same by GPUs may stand beside it
     return table.drop(set(named.values()) & set(table.columns)).rename(named)

@@ -17,8 +17,7 @@ PARTS: Final = ("start_up", "recovery", "wasted", "shutdown", "unaccounted")
 # $5: weight
 _WEIGHED: Final = """
     if($5 = 'gpu', instrumented_gpu_seconds, instrumented_seconds) as instrumented,
-    -- null: nothing of it is known
-    case when instrumented > 0 then if($5 = 'gpu', lost_gpu_seconds, lost_seconds) end as lost,
+    if($5 = 'gpu', lost_gpu_seconds, lost_seconds) as lost,
     if($5 = 'gpu', start_up_gpu_seconds, start_up_seconds) / nullif(instrumented, 0) as start_up,
     if($5 = 'gpu', recovery_gpu_seconds, recovery_seconds) / nullif(instrumented, 0) as recovery,
     if($5 = 'gpu', wasted_gpu_seconds, wasted_seconds) / nullif(instrumented, 0) as wasted,
@@ -125,31 +124,25 @@ def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql:
         cost = {"lost_cost": st.column_config.NumberColumn(currency, format="compact")}
     else:
         cost = {}
-    picked = st.dataframe(
+    parts.jobs_table(
         table,
         key="jobs table",
-        on_select="rerun",
-        selection_mode="single-row",
-        height=parts.table_height(table.height, 640),
-        hide_index=True,
-        placeholder=words.UNKNOWN,
+        most=640,
         alt=f"Jobs that lost most. {about}",
-        column_config={
-            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+        columns={
             "gpus": st.column_config.NumberColumn("GPUs"),
             "ett_percent": st.column_config.NumberColumn("ETT", format="%.1f %%"),
             "lost_gpu_hours": st.column_config.ProgressColumn(
                 lost,
                 format="compact",
                 min_value=0,
-                max_value=float(table["lost_gpu_hours"].to_numpy().max()),
+                max_value=parts.most_of(table["lost_gpu_hours"]),
             ),
             **cost,
             "largest_area": st.column_config.TextColumn("largest cause", width=130),
             "largest_gpu_hours": st.column_config.NumberColumn("GPU-hours of it", format="compact"),
         },
     )
-    parts.open_job(table, picked)
     parts.footer(
         stem=chosen.stem("lost-time", "jobs"),
         table=table,
@@ -161,28 +154,22 @@ def jobs(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql:
 
 def attempts(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, sql: str) -> None:
     """The table of attempts by hours, where no GPUs are known; a selected row opens the job."""
-    picked = st.dataframe(
+    parts.jobs_table(
         table,
         key="attempts lost table",
-        on_select="rerun",
-        selection_mode="single-row",
-        height=parts.table_height(table.height, 640),
-        hide_index=True,
-        placeholder=words.UNKNOWN,
+        most=640,
         alt=f"Attempts that lost most hours. {about}",
-        column_config={
-            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
-            "lost_hours": st.column_config.ProgressColumn(
+        columns={
+            "lost_wall_hours": st.column_config.ProgressColumn(
                 "lost hours" if area == filters.ALL else f"hours of {area}",
                 format="compact",
                 min_value=0,
-                max_value=float(table["lost_hours"].to_numpy().max()),
+                max_value=parts.most_of(table["lost_wall_hours"]),
             ),
             "wall_hours": st.column_config.NumberColumn("wall hours", format="%.1f"),
             "ended_at": st.column_config.DatetimeColumn("ended", format="D MMM HH:mm"),
         },
     )
-    parts.open_job(table, picked)
     parts.footer(
         stem=chosen.stem("lost-time", "attempts"),
         table=table,

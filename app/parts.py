@@ -233,18 +233,47 @@ def table_height(rows: int, most: int) -> int:
     return min(most, 36 + 33 * rows)
 
 
-def open_job(table: pl.DataFrame, picked: Any) -> None:
-    """Leave for the job of the selected row, and for its attempt where `table` names it.
+def jobs_table(
+    table: pl.DataFrame,
+    *,
+    key: str,
+    most: int,
+    alt: str,
+    columns: Mapping[str, Any],
+    order: Sequence[str] | None = None,
+) -> None:
+    """A table with a job_id in each row; a selected row opens the job, at its attempt where the
+    table names it.
 
-    `picked` is what `st.dataframe` returned of a table whose rows are those of `table`.
+    `most`: its height in pixels at the most. `columns`: how those beside job_id are shown.
     """
-    rows = picked["selection"]["rows"]
-    if rows:
+    picked = st.dataframe(
+        table,
+        key=key,
+        on_select="rerun",
+        selection_mode="single-row",
+        height=table_height(table.height, most),
+        hide_index=True,
+        lazy=False,
+        placeholder=words.UNKNOWN,
+        alt=alt,
+        column_order=order,
+        column_config={
+            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+            **columns,
+        },
+    )
+    if rows := picked["selection"]["rows"]:
         row = table.row(rows[0], named=True)
         asked = {"job": row["job_id"]}
         if "attempt" in row:
             asked["attempt"] = str(row["attempt"])
         st.switch_page(_JOB_PAGE, query_params=asked)
+
+
+def most_of(amounts: pl.Series) -> float:
+    """Where the bars of a column end; of a column without any amount, at 1."""
+    return float(amounts.fill_null(0).to_numpy().max()) or 1.0
 
 
 def legend(areas: Sequence[str]) -> None:

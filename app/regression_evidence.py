@@ -465,7 +465,7 @@ def jobs(shown: Case) -> None:
         rows = list(told.iter_rows(named=True))
         hours = told["excess_gpu_seconds"] / 3600
         columns = {
-            "job": told["job_id"],
+            "job_id": told["job_id"],
             "GPU-hours": hours,
             "attempt": told["attempt"],
             "team": told["job_team"],
@@ -482,29 +482,23 @@ def jobs(shown: Case) -> None:
             if "took" in columns
             else "What their ends, or their stalls, cost. Select a row to see the job."
         )
-        picked = st.dataframe(
+        parts.jobs_table(
             pl.DataFrame(columns),
             key="regression jobs",
-            on_select="rerun",
-            selection_mode="single-row",
-            hide_index=True,
-            lazy=False,
-            placeholder=words.UNKNOWN,
+            most=420,
             alt=f"Attempts that contribute most. {shown.about}",
-            column_config={
-                "job": st.column_config.TextColumn(width="medium", pinned=True),
+            columns={
                 "day": st.column_config.DateColumn(format="D MMM"),
                 "GPU-hours": st.column_config.ProgressColumn(
                     format="compact",
                     min_value=0,
-                    max_value=float(hours.fill_null(0).to_numpy().max()) or 1.0,
+                    max_value=parts.most_of(hours),
                 ),
             },
         )
         parts.footer(
             stem=f"{shown.stem}_jobs", table=told, about=shown.about, sql=regression_rows.JOBS
         )
-        parts.open_job(told, picked)
 
 
 def beside(shown: Case) -> None:

@@ -58,7 +58,9 @@ def show(found: pl.DataFrame, state: str, about: str) -> None:
         st.caption(_EMPTY[state])
         return
     st.html(_STYLE)
-    st.caption(f"{_SAYS[state]} Sorted by GPU-hours a day.")
+    is_weighed = found["lost_gpu_seconds_per_day"].null_count() < found.height
+    ordered = "Sorted by GPU-hours a day" if is_weighed else "The newest first: no GPUs are known"
+    st.caption(f"{_SAYS[state]} {ordered}.")
     with st.container(key=f"wide list {state}"):
         _table(found, state, about)
     with st.container(key=f"narrow list {state}"):
@@ -102,7 +104,7 @@ def _table(found: pl.DataFrame, state: str, about: str) -> None:
         hide_index=True,
         lazy=False,
         placeholder=words.UNKNOWN,
-        alt=f"{words.many(found.height, 'regression')}, by GPU-hours a day. {about}",
+        alt=f"{words.many(found.height, 'regression')}. {about}",
         column_config={
             "severity": st.column_config.TextColumn(width="small"),
             **{
@@ -157,7 +159,7 @@ def _card(row: Mapping[str, Any]) -> None:
                 [
                     regression_words.severity(row["severity"]),
                     regression_words.marked_verdict(row),
-                    f"{words.hours(row['lost_gpu_seconds_per_day'])} GPU-hours a day",
+                    _cost(row["lost_gpu_seconds_per_day"]),
                     f"{words.many(row['age_days'], 'day')} old",
                     *(
                         [f"held back: {regression_words.reason(row['held_back_by'])}"]
@@ -167,6 +169,10 @@ def _card(row: Mapping[str, Any]) -> None:
                 ]
             )
         )
+
+
+def _cost(gpu_seconds: float | None) -> str:
+    return "GPUs unknown" if gpu_seconds is None else f"{words.hours(gpu_seconds)} GPU-hours a day"
 
 
 def _values(row: Mapping[str, Any]) -> str:

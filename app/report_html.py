@@ -20,7 +20,14 @@ from app.charts.moved import moved
 from app.charts.trend import ett_by_day
 from app.digest import Digest, Number
 from app.palette import LIGHT
-from app.report_text import days, freshness, no_regressions, regression_lines, sorted_shares
+from app.report_text import (
+    days,
+    freshness,
+    no_regressions,
+    nothing,
+    regression_lines,
+    sorted_shares,
+)
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -125,9 +132,10 @@ def _trend(digest: Digest) -> str:
 
 
 def _where(digest: Digest) -> str:
-    if digest.areas.is_empty():
-        return _card("Where the GPU-hours went", "", "<p>No attempt ran in this week.</p>")
     whole = float(digest.areas["amount"].sum())
+    if not whole:
+        why = nothing(digest, "No attempt ran in this week.")
+        return _card("Where the GPU-hours went", "", f"<p>{escape(why)}</p>")
     figure = cascade(
         kpis.labelled(digest.areas, digest.shares),
         LIGHT,
@@ -182,7 +190,8 @@ def _teams(digest: Digest) -> str:
         for row in digest.teams.iter_rows(named=True)
     ]
     head = ("team", "ETT", "change", "GPU-hours lost", "of GPU-hours")
-    return _card("Teams", "Whose is it? Sorted by GPU-hours lost.", _table(head, rows))
+    ordered = "by name" if digest.silent else "by GPU-hours lost"
+    return _card("Teams", f"Whose is it? Sorted {ordered}.", _table(head, rows))
 
 
 def _regressions(digest: Digest) -> str:
@@ -207,7 +216,8 @@ def _causes(digest: Digest) -> str:
     ]
     head = ("cause", "attributed to", "interruptions", "GPU-hours lost")
     content = _table(head, rows) if rows else "<p>Nothing was interrupted.</p>"
-    return _card("What stopped jobs", "The dearest causes first.", content)
+    first = "most frequent" if digest.silent else "dearest"
+    return _card("What stopped jobs", f"The {first} causes first.", content)
 
 
 def _jobs(digest: Digest) -> str:
@@ -222,7 +232,8 @@ def _jobs(digest: Digest) -> str:
         for row in digest.jobs.iter_rows(named=True)
     ]
     head = ("job", "team", "GPUs", "attempts", "GPU-hours lost")
-    content = _table(head, rows) if rows else "<p>No job lost GPU-hours.</p>"
+    why = nothing(digest, "No job lost GPU-hours.")
+    content = _table(head, rows) if rows else f"<p>{escape(why)}</p>"
     return _card("Jobs that lost most", "Which should someone look at first?", content)
 
 

@@ -48,7 +48,9 @@ def markdown(digest: Digest) -> str:
                 )
                 for row in sorted_shares(digest).iter_rows(named=True)
             ],
-        ),
+        )
+        if digest.shares.height
+        else _prose(nothing(digest, "No attempt ran in this week.")),
         *_moves(digest),
         *_teams(digest),
         "## Regressions of this week",
@@ -80,7 +82,9 @@ def markdown(digest: Digest) -> str:
                 )
                 for row in digest.jobs.iter_rows(named=True)
             ],
-        ),
+        )
+        if digest.jobs.height
+        else _prose(nothing(digest, "No job lost GPU-hours.")),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -154,6 +158,11 @@ def regression_lines(digest: Digest, write: Callable[[str], str]) -> list[str]:
         f"{row['state']}"
         for row in digest.regressions.iter_rows(named=True)
     ]
+
+
+def nothing(digest: Digest, otherwise: str) -> str:
+    """Why nothing is told in GPU-hours; `otherwise`: where that is because there was nothing."""
+    return f"{digest.silent[0].upper()}{digest.silent[1:]}." if digest.silent else otherwise
 
 
 def no_regressions(digest: Digest) -> str:

@@ -219,18 +219,12 @@ def jobs_table(jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, abou
         "attempts",
         "saves",
     )
-    picked = st.dataframe(
+    parts.jobs_table(
         shown,
         key="gains table",
-        on_select="rerun",
-        selection_mode="single-row",
-        height=parts.table_height(shown.height, 420),
-        hide_index=True,
-        lazy=False,
-        placeholder=words.UNKNOWN,
+        most=420,
         alt=f"Jobs by what their best interval would gain. {about}",
-        column_config={
-            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+        columns={
             "gain_hours": st.column_config.NumberColumn(
                 f"{chosen.hours} to gain", format="compact"
             ),
@@ -240,7 +234,6 @@ def jobs_table(jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, abou
             "gpus": st.column_config.NumberColumn("GPUs"),
         },
     )
-    parts.open_job(jobs, picked)
 
 
 def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:

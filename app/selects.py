@@ -93,6 +93,7 @@ select
     if($5 = 'gpu', gpu_seconds, seconds) as amount,
     if($5 = 'gpu', share_gpu_ratio, share_ratio) as share_ratio
 from window_shares($1, $2, $3, $4)
+where amount is not null  -- of it no GPUs are known
 order by area, is_recovery
 """
 
@@ -115,7 +116,7 @@ select
     attempts_ended
 from window_teams($1, $2, $3)
 where team <> 'fleet'
-order by lost_gpu_seconds desc nulls last, team
+order by lost_amount desc nulls last, team
 """
 
 # $1: workload, $2 and $3: first and last day, $4: weight, $5: the teams

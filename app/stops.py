@@ -185,7 +185,7 @@ def causes_table(causes: pl.DataFrame, about: str) -> None:
         shown,
         hide_index=True,
         placeholder=words.UNKNOWN,
-        alt=f"Every cause, the dearest first. {about}",
+        alt=f"Every cause. {about}",
         column_config={
             name: st.column_config.NumberColumn(name.replace("_", " "), format="compact")
             for name in shown.columns
@@ -196,24 +196,18 @@ def causes_table(causes: pl.DataFrame, about: str) -> None:
 
 def interruptions_table(found: pl.DataFrame, about: str) -> None:
     """The interruptions; a selected row opens the attempt."""
-    picked = st.dataframe(
+    parts.jobs_table(
         found,
         key="interruptions table",
-        on_select="rerun",
-        selection_mode="single-row",
-        height=parts.table_height(found.height, 420),
-        hide_index=True,
-        lazy=False,
-        placeholder=words.UNKNOWN,
-        alt=f"{words.many(found.height, 'interruption')}, the dearest first. {about}",
-        column_order=evidence.shown(found.columns),
-        column_config={
-            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+        most=420,
+        alt=f"{words.many(found.height, 'interruption')}. {about}",
+        order=evidence.shown(found.columns),
+        columns={
             "lost_gpu_hours": st.column_config.ProgressColumn(
                 "lost GPU-hours",
                 format="compact",
                 min_value=0,
-                max_value=float(found["lost_gpu_hours"].fill_null(0).to_numpy().max()) or 1.0,
+                max_value=parts.most_of(found["lost_gpu_hours"]),
             ),
             "message": st.column_config.TextColumn("message", width="large"),
             "gpus": st.column_config.NumberColumn("GPUs"),
@@ -224,7 +218,6 @@ def interruptions_table(found: pl.DataFrame, about: str) -> None:
             "failure_evidence_line": st.column_config.NumberColumn("line", format="%d"),
         },
     )
-    parts.open_job(found, picked)
 
 
 def cost_of_all(now: Mapping[str, Any]) -> str:

@@ -152,29 +152,23 @@ def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
             ("pt2_compile_seconds", "pt2_compile"),
         )
     }
-    picked = st.dataframe(
+    parts.jobs_table(
         table,
         key="slowest table",
-        on_select="rerun",
-        selection_mode="single-row",
-        height=parts.table_height(table.height, 480),
-        hide_index=True,
-        placeholder=words.UNKNOWN,
+        most=480,
         alt=f"Slowest attempts. {about}",
-        column_config={
-            "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+        columns={
             "wait_minutes": st.column_config.ProgressColumn(
                 "minutes",
                 format="%.0f",
                 min_value=0,
-                max_value=float(table["wait_minutes"].to_numpy().max()) or 1.0,
+                max_value=parts.most_of(table["wait_minutes"]),
             ),
             "gpus": st.column_config.NumberColumn("GPUs"),
             "first_batch_at": st.column_config.DatetimeColumn("first batch", format="D MMM HH:mm"),
             **seconds,
         },
     )
-    parts.open_job(table, picked)
     parts.footer(
         stem=chosen.stem("start-recover", "slowest"),
         table=table,

@@ -99,7 +99,7 @@ def show(job_id: str, attempt: int, time_zone: str) -> None:
         return
     st.markdown(
         f"Attempt {attempt} of {words.code(job_id, 256)}, team {words.code(fact['team'])}, "
-        f"{words.count(fact['gpus'])} GPUs, ended {words.instant(fact['ended_at'])} UTC, "
+        f"{words.gpus(fact['gpus'])}, ended {words.instant(fact['ended_at'])} UTC, "
         f"**{words.code(fact['outcome'])}**."
     )
     st.page_link(
@@ -252,12 +252,12 @@ def _rollup(detail: pl.DataFrame, fact: Mapping[str, Any], time_zone: str) -> No
         for day, from_us in instants
     ]
     mine = by_day(detail.filter(pl.col("kind") == "area"), days)
-    gpus = fact["gpus"]
+    gpus = pl.lit(fact["gpus"], pl.Int64)  # null: unknown, and so are its GPU-hours
     st.dataframe(
         rollup.join(mine, on="day", suffix="_of_attempt").select(
             "day",
-            attempt_gpu_hours=pl.col("wall_seconds_of_attempt") * (gpus or 0) / 3600,
-            attempt_effective_gpu_hours=pl.col("effective_seconds") * (gpus or 0) / 3600,
+            attempt_gpu_hours=pl.col("wall_seconds_of_attempt") * gpus / 3600,
+            attempt_effective_gpu_hours=pl.col("effective_seconds") * gpus / 3600,
             team_gpu_hours=pl.col("gpu_seconds") / 3600,
             team_effective_gpu_hours=pl.col("effective_gpu_seconds") / 3600,
             team_ett_percent=100 * pl.col("ett_gpu_ratio"),

@@ -111,6 +111,11 @@ def more_time(seconds: float) -> str:
     return f"{'+' if seconds >= 0 else ''}{duration(seconds, units=1)}"
 
 
+def gpus(number: int | None) -> str:
+    """`128 GPUs`, or that no source says how many."""
+    return "GPUs unknown" if number is None else f"{count(number)} GPUs"
+
+
 def many(number: int | None, thing: str) -> str:
     """`1 attempt`, `1,284 attempts`."""
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"

@@ -6,14 +6,15 @@ figure piece by piece costs ten times as much.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 import plotly.io
+from numpy.typing import NDArray
 
-from app.palette import Palette
+from app.palette import Palette, translucent
 
 # a figure says all that it needs: the default template is longer than most of them
 plotly.io.templates.default = None
@@ -104,6 +105,36 @@ def axis(palette: Palette, **settings: Any) -> dict[str, Any]:
         "tickfont": {"color": palette.muted, "size": 12},
         "ticks": "",
         **settings,
+    }
+
+
+def bars(
+    lengths: NDArray[np.float64], texts: Sequence[str], marker: Mapping[str, Any], palette: Palette
+) -> dict[str, Any]:
+    """Bars that lie one below the other, each with its text after it."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": np.arange(len(lengths)),
+        "x": lengths,
+        "text": list(texts),
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 13, "color": palette.text},
+        "marker": {"line": {"color": translucent(palette.text, 0.4), "width": 1}, **marker},
+        "hoverinfo": "skip",
+    }
+
+
+def named_rows(names: Sequence[str], palette: Palette) -> dict[str, Any]:
+    """Settings of a y axis with a row for each name, the first on top."""
+    return {
+        "range": [len(names) - 0.5, -0.5],
+        "tickvals": np.arange(len(names)),
+        "ticktext": list(names),
+        "showgrid": False,
+        "tickfont": {"color": palette.text, "size": 13},
+        "ticklabelstandoff": 6,
     }
 
 

@@ -115,7 +115,8 @@ def _whole(days: pl.DataFrame, previous: pl.DataFrame) -> dict[str, Any]:
 
 
 def cost(causes: pl.DataFrame, palette: Palette) -> go.Figure:
-    """A bar a domain, the dearest on top, cut into its causes; beside it a dot for the count.
+    """A bar a domain, the dearest (else the most frequent) on top, cut into its causes; beside it
+    a dot for the count.
 
     A click gives the cause, as `domain/category`, as its customdata.
 
@@ -124,6 +125,7 @@ def cost(causes: pl.DataFrame, palette: Palette) -> go.Figure:
     """
     causes = causes.sort(
         -pl.col("domain_lost_gpu_seconds"),
+        -pl.col("domain_interruptions"),
         "failure_domain",
         -pl.col("lost_gpu_seconds"),
         "failure_category",
@@ -133,10 +135,13 @@ def cost(causes: pl.DataFrame, palette: Palette) -> go.Figure:
     rows = {name: row for row, name in enumerate(domains["failure_domain"])}
     known = domains["domain_lost_gpu_seconds"].drop_nulls() / 3600
     most = max(known.to_list(), default=0.0) or 1.0
+    pieces = list(_pieces(causes.drop_nulls("lost_gpu_seconds"), rows, palette))
+    # an axis without a trace is none to plotly, which would set the names beside the counts
+    nothing = {"type": "bar", "orientation": "h", "y": [0], "x": [None], "hoverinfo": "skip"}
     return drawn(
         palette,
         ROW * max(len(rows), 1) + 34,
-        [*_pieces(causes.drop_nulls("lost_gpu_seconds"), rows, palette), _counts(domains, palette)],
+        [*(pieces or [nothing]), _counts(domains, palette)],
         margin={"t": 22, "b": 4},
         x={"domain": [0, _COUNTS[0] - 0.02], "range": [0, most * 1.25], "visible": False},
         y={

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import drawn, named_rows
 from app.palette import Palette
 
 ROW: Final = 30
@@ -41,14 +41,7 @@ def dumbbells(stages: pl.DataFrame, palette: Palette) -> go.Figure:
             "showgrid": True,
             "gridcolor": palette.grid,
         },
-        y={
-            "range": [stages.height - 0.5, -0.5],
-            "tickvals": rows,
-            "ticktext": [words.figure(name, 28) for name in stages["stage"]],
-            "showgrid": False,
-            "tickfont": {"color": palette.text, "size": 13},
-            "ticklabelstandoff": 6,
-        },
+        y=named_rows([words.figure(name, 28) for name in stages["stage"]], palette),
     )
 
 

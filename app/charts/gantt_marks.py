@@ -15,7 +15,7 @@ from app.palette import Palette
 
 MOST_SAVES: Final = 1500
 PIXELS: Final = 1200
-_LABEL_SHARE: Final = 0.14  # of the width, which a label beside a bar needs
+_LETTER_SHARE: Final = 0.0195  # of the width on a phone, which a letter beside a bar needs
 _MARK_SHARE: Final = 0.012  # from the end of a bar to the middle of the mark after it
 _PAST_MARK: Final = "\u2007" * 3  # in pixels, however wide the screen
 
@@ -148,11 +148,16 @@ def waits(
     started, ended, before = (
         gaps[name].to_numpy() for name in ("started_at", "ended_at", "before")
     )
-    needed = _LABEL_SHARE * span
-    fits_before = started - int(attempts["started_at"].to_numpy().min()) > needed
-    fits_after = int(attempts["ended_at"].to_numpy().max()) - ended > needed
     number = gaps["attempt"].to_numpy()
     lengths = [words.duration(seconds) for seconds in ((started - before) / 1e6).tolist()]
+    texts_before = [f"waiting {length} " for length in lengths]
+    texts_after = [f"{_PAST_MARK}waited {length} before" for length in lengths]
+    room_before = started - int(attempts["started_at"].to_numpy().min())
+    room_after = int(attempts["ended_at"].to_numpy().max()) - ended
+    fits_before, fits_after = (
+        room > np.array([len(text) for text in texts]) * _LETTER_SHARE * span
+        for room, texts in ((room_before, texts_before), (room_after, texts_after))
+    )
     labelled = np.flatnonzero(fits_before | fits_after)
     beside = np.where(fits_before, started, ended + int(_MARK_SHARE * span))
     # each line is two points with one between for the pointer, and a gap
@@ -178,9 +183,7 @@ def waits(
             "y": [rows[each] for each in number[labelled].tolist()],
             "mode": "text",
             "text": [
-                f"waiting {lengths[place]} "
-                if fits_before[place]
-                else f"{_PAST_MARK}waited {lengths[place]} before"
+                texts_before[place] if fits_before[place] else texts_after[place]
                 for place in labelled.tolist()
             ],
             "textposition": [

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import drawn, named_rows
 from app.palette import RECOVERY_PATTERN, Palette, translucent
 
 ROW: Final = 44
@@ -34,14 +34,7 @@ def pairs(areas: pl.DataFrame, palette: Palette) -> go.Figure:
         [_bars(areas, which, rows, palette) for which in ("first", "again")],
         margin={"t": 4, "b": 4},
         x={"range": [0, (most or 1.0) * 1.35], "visible": False},
-        y={
-            "range": [areas.height - 0.5, -0.5],
-            "tickvals": rows,
-            "ticktext": [words.figure(words.area(name)) for name in areas["area"]],
-            "showgrid": False,
-            "tickfont": {"color": palette.text, "size": 13},
-            "ticklabelstandoff": 6,
-        },
+        y=named_rows([words.figure(words.area(name)) for name in areas["area"]], palette),
         barmode="group",
         bargap=0.3,
         bargroupgap=0.08,

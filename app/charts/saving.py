@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import intervals, words
-from app.charts.canvas import drawn
+from app.charts.canvas import bars, drawn, named_rows
 from app.charts.days import day_axis
 from app.palette import AREA_PATTERN, Palette, translucent
 
@@ -145,21 +145,14 @@ def agreement(rows: pl.DataFrame, palette: Palette) -> go.Figure:
         palette,
         ROW * max(rows.height, 1) + 12,
         [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": np.arange(rows.height),
-                "x": hours,
-                "text": rows["text"].to_list(),
-                "textposition": "outside",
-                "cliponaxis": False,
-                "textfont": {"size": 13, "color": palette.text},
-                "marker": {
+            bars(
+                hours,
+                rows["text"].to_list(),
+                {
                     "color": [
                         translucent(palette.area(area), 1.0 if kind == "measured" else 0.35)
                         for area, kind in rows.select("area", "kind").rows()
                     ],
-                    "line": {"color": translucent(palette.text, 0.4), "width": 1},
                     "pattern": {
                         "shape": [AREA_PATTERN.get(area, "") for area in rows["area"]],
                         "fgcolor": translucent(palette.text, 0.5),
@@ -168,19 +161,12 @@ def agreement(rows: pl.DataFrame, palette: Palette) -> go.Figure:
                         "fillmode": "overlay",
                     },
                 },
-                "hoverinfo": "skip",
-            }
+                palette,
+            )
         ],
         margin={"t": 4, "b": 4},
         x={"visible": False, "range": [0, (float(hours.max()) if rows.height else 1.0) * 1.3]},
-        y={
-            "autorange": "reversed",
-            "tickvals": list(range(rows.height)),
-            "ticktext": labels,
-            "showgrid": False,
-            "tickfont": {"color": palette.text, "size": 13},
-            "ticklabelstandoff": 6,
-        },
+        y=named_rows(labels, palette),
         bargap=0.25,
         uniformtext={"mode": False},
     )

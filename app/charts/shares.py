@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import bars, drawn, named_rows
 from app.palette import AREA_PATTERN, Palette, translucent
 
 ROW: Final = 27
@@ -23,18 +22,11 @@ def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figur
         palette,
         ROW * max(teams.height, 1) + 40,
         [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": np.arange(teams.height),
-                "x": shares,
-                "text": [words.ratio(float(share), 2) for share in shares],
-                "textposition": "outside",
-                "cliponaxis": False,
-                "textfont": {"size": 13, "color": palette.text},
-                "marker": {
+            bars(
+                shares,
+                [words.ratio(float(share), 2) for share in shares],
+                {
                     "color": palette.area("unaccounted"),
-                    "line": {"color": translucent(palette.text, 0.4), "width": 1},
                     "pattern": {
                         "shape": AREA_PATTERN["unaccounted"],
                         "fgcolor": translucent(palette.text, 0.4),
@@ -43,19 +35,12 @@ def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figur
                         "fillmode": "overlay",
                     },
                 },
-                "hovertemplate": "%{text}<extra></extra>",
-            }
+                palette,
+            )
         ],
         margin={"t": 22, "b": 4},
         x={"range": [0, reach], "visible": False},
-        y={
-            "autorange": "reversed",
-            "tickvals": np.arange(teams.height),
-            "ticktext": [words.figure(team, 28) for team in teams["team"]],
-            "showgrid": False,
-            "tickfont": {"color": palette.text, "size": 13},
-            "ticklabelstandoff": 6,
-        },
+        y=named_rows([words.figure(team, 28) for team in teams["team"]], palette),
         bargap=0.28,
         uniformtext={"mode": False},
         shapes=[

@@ -49,14 +49,17 @@ with parts.card(
             costs_by_day(days, earlier, chosen.hours, colours, parts.STANDARD),
             alt=f"{chosen.hours} unsaved and blocked by saves, by day. {about}",
             stem=chosen.stem("checkpoints", "by-day"),
-            table=days.drop("p50").join(
-                earlier.select(
-                    "day",
-                    previous_unsaved_hours="unsaved_hours",
-                    previous_blocked_hours="blocked_hours",
+            table=filters.with_unit(
+                days.drop("p50").join(
+                    earlier.select(
+                        "day",
+                        previous_unsaved_hours="unsaved_hours",
+                        previous_blocked_hours="blocked_hours",
+                    ),
+                    on="day",
+                    how="left",
                 ),
-                on="day",
-                how="left",
+                chosen,
             ),
             about=about,
             measures=("unsaved_gpu_seconds", "checkpoint_save_gpu_seconds")
@@ -101,7 +104,7 @@ with left, parts.card("Measured and modelled", "Does the model hold for this sco
             agreement(beside, colours),
             alt=f"{chosen.hours} unsaved and blocked, measured and modelled. {about}",
             stem=chosen.stem("checkpoints", "agreement"),
-            table=beside.drop("text"),
+            table=filters.with_unit(beside.drop("text"), chosen),
             about=about,
             measures=("modelled_unsaved_seconds", "modelled_blocked_seconds"),
             sql=saves.HABITS,
@@ -123,7 +126,7 @@ with (
         saves.jobs_table(jobs, chosen, colours, about)
         parts.footer(
             stem=chosen.stem("checkpoints", "jobs"),
-            table=jobs,
+            table=filters.with_unit(jobs, chosen),
             about=about,
             measures=("gain_seconds",),
             sql=JOBS,

@@ -197,7 +197,7 @@ with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without s
         teams = data.frame(UNACCOUNTED, first, last)
         st.caption(f"Share of instrumented GPU-hours, {words.days(first, last)}.")
         if teams.is_empty():
-            st.caption("No instrumented job ran in these days.")
+            st.caption("No instrumented job whose GPUs are known ran in these days.")
         else:
             parts.chart(
                 unaccounted(teams, ALARM, parts.colours()),

@@ -171,8 +171,13 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
         )
         st.caption(
             f"{stops.cost_of_all(data.row(stops.ENDS, *of_kind))}: training that was discarded "
-            "and the start-up of the recovery. A bar is cut into its causes, a dot is a count. "
-            "Click a piece, or choose its cause below, for the evidence."
+            "and the start-up of the recovery. "
+            + (
+                "A dot is a count. Choose a cause below for the evidence."
+                if causes["lost_gpu_seconds"].drop_nulls().is_empty()
+                else "A bar is cut into its causes, a dot is a count. "
+                "Click a piece, or choose its cause below, for the evidence."
+            )
         )
         with st.expander(f"Every cause: {words.count(table.height)}"):
             stops.causes_table(table, about)
@@ -255,7 +260,7 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
         key="cause",
         bind="query-params",
         filter_mode="contains",
-        help="The causes of these days, the dearest first",
+        help="The causes of these days, the dearest first where the GPUs are known",
     )
     filters.say_if_refused("cause", asked["cause"], offered, cause)
     found = data.frame(
@@ -265,7 +270,9 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
         st.caption("No interruption is like this. Choose any cause, or count all interruptions.")
     else:
         if found.height == MOST_ROWS:
-            st.caption(f"The {MOST_ROWS} that cost most. Select a row to see the job.")
+            is_weighed = found["lost_gpu_hours"][0] is not None
+            which = "that cost most" if is_weighed else "first by job, of unknown GPUs"
+            st.caption(f"The {MOST_ROWS} {which}. Select a row to see the job.")
         else:
             st.caption("Select a row to see the job.")
         stops.interruptions_table(found, about)

@@ -39,7 +39,7 @@ with st.container(gap=None):
             [
                 f"team {words.code(job['team'])}",
                 f"{words.code(job['workload'])} workload",
-                f"{words.count(job['gpus'])} GPUs" if job["gpus"] is not None else "GPUs unknown",
+                words.gpus(job["gpus"]),
                 f"**{words.code(job['last_outcome'])}**" if job["last_outcome"] else "no end known",
             ]
         )

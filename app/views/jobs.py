@@ -14,6 +14,7 @@ select
     job_id,
     team,
     lost_gpu_seconds / 3600 as lost_gpu_hours,
+    (wall_seconds - effective_seconds) / 3600 as lost_wall_hours,
     ett_ratio * 100 as ett_percent,
     gpus,
     attempts,
@@ -34,7 +35,10 @@ where
     and ($3 <> '' or last_ended_at >= $4)
     and ($5 = 'any' or last_outcome = $5)
     and ($6 = 0 or gpus >= $6)
-order by lost_gpu_seconds desc nulls last, job_id asc
+order by
+    lost_gpu_seconds desc nulls last,
+    lost_wall_hours desc nulls last,
+    job_id asc
 limit 500
 """
 
@@ -55,9 +59,7 @@ filters.say_if_refused("outcome", asked["outcome"], outcomes, outcome)
 if asked["gpus"] is not None and not asked["gpus"].isdecimal():
     filters.say_if_refused("gpus", asked["gpus"], ["a whole number"], gpus)
 
-with parts.card(
-    "Jobs by GPU-hours lost", "Which jobs should someone look at first?", parts.EVIDENCE
-):
+with parts.card("Jobs that lost most", "Which jobs should someone look at first?", parts.EVIDENCE):
     parameters = (
         chosen.team,
         chosen.workload,
@@ -81,19 +83,21 @@ with parts.card(
         about = (
             f"{words.many(found, 'job')} {days} of {chosen.team}, {chosen.workload} workloads{most}"
         )
-        st.caption(f"{words.many(found, 'job')} {days}{most}. Select a row to see the job.")
-        picked = st.dataframe(
+        is_weighed = jobs["lost_gpu_hours"].null_count() < jobs.height
+        ordered = (
+            "Sorted by GPU-hours lost"
+            if is_weighed
+            else "Sorted by hours lost: their GPUs are unknown"
+        )
+        st.caption(
+            f"{words.many(found, 'job')} {days}{most}. {ordered}. Select a row to see the job."
+        )
+        parts.jobs_table(
             jobs.drop("found"),
             key="jobs table",
-            on_select="rerun",
-            selection_mode="single-row",
-            height=parts.table_height(jobs.height, 640),
-            hide_index=True,
-            lazy=False,
-            placeholder=words.UNKNOWN,
+            most=640,
             alt=about,
-            column_config={
-                "job_id": st.column_config.TextColumn("job", width="medium", pinned=True),
+            columns={
                 "gpus": st.column_config.NumberColumn("GPUs"),
                 "last_outcome": st.column_config.TextColumn("ended"),
                 "ett_percent": st.column_config.NumberColumn("ETT", format="%.1f %%"),
@@ -101,9 +105,10 @@ with parts.card(
                     "lost GPU-hours",
                     format="compact",
                     min_value=0,
-                    max_value=float(jobs["lost_gpu_hours"].fill_null(0).to_numpy().max()) or 1.0,
+                    max_value=parts.most_of(jobs["lost_gpu_hours"]),
                 ),
                 "wall_hours": st.column_config.NumberColumn("wall hours", format="%.1f"),
+                "lost_wall_hours": st.column_config.NumberColumn("lost hours", format="%.1f"),
                 "first_started_at": st.column_config.DatetimeColumn(
                     "started", format="D MMM HH:mm"
                 ),
@@ -114,7 +119,6 @@ with parts.card(
                 "is_excluded": st.column_config.CheckboxColumn("excluded"),
             },
         )
-        parts.open_job(jobs, picked)
         parts.footer(
             stem=chosen.stem("jobs", "lost"),
             table=jobs.select(pl.exclude("found")),

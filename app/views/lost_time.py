@@ -55,10 +55,9 @@ select
     team,
     area,
     if($4 = 'gpu', gpu_seconds, seconds) as amount,
-    if($4 = 'gpu', share_gpu_ratio, share_ratio) as share_ratio,
-    team_lost_gpu_seconds
+    if($4 = 'gpu', share_gpu_ratio, share_ratio) as share_ratio
 from window_team_areas($1, $2, $3)
-order by team <> 'fleet', team_lost_gpu_seconds desc nulls last, team, area
+order by team <> 'fleet', sum(amount) over (partition by team) desc nulls last, team, area
 """
 
 # $5: area, or all
@@ -81,7 +80,7 @@ limit 20
 ATTEMPTS = """
 select
     job_id,
-    {lost} / 3600 as lost_hours,
+    {lost} / 3600 as lost_wall_hours,
     attempt,
     team,
     outcome,
@@ -95,7 +94,7 @@ where
     and ($1 = 'fleet' or team = $1)
     and ($2 = 'all' or workload = $2)
     and ended_day between $3 and $4
-order by lost_hours desc, job_id, attempt
+order by lost_wall_hours desc, job_id, attempt
 limit 20
 """
 
@@ -186,7 +185,7 @@ with parts.card(
 
     def with_before() -> pl.DataFrame:
         """The cells with those of the window before, where it is compared."""
-        table = filters.with_unit(cells.drop("team_lost_gpu_seconds"), chosen)
+        table = filters.with_unit(cells, chosen)
         if not chosen.is_compared:
             return table
         before = data.frame(BY_TEAM, chosen.workload, *chosen.previous[2:], chosen.weight).select(
@@ -223,8 +222,8 @@ with parts.card(
         least_width=760,
     )
     st.caption(
-        "Percent. Sorted by GPU-hours lost, the fleet first. Team and Area among the filters "
-        "choose the same as a click."
+        f"Percent. Sorted by {chosen.hours} lost, the fleet first. Team and Area among the "
+        "filters choose the same as a click."
     )
 
 # -- tries, and jobs -----------------------------------------------------------------------------

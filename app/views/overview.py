@@ -151,7 +151,8 @@ with right, parts.card("What moved ETT", "What lifted it, what pulled it down, a
 # -- teams ---------------------------------------------------------------------------------------
 
 if team == filters.FLEET:
-    with parts.card("Teams", "Whose is it? Sorted by GPU-hours lost; the fleet in grey."):
+    ordered = "Sorted by name" if silent else f"Sorted by {chosen.hours} lost; the fleet in grey"
+    with parts.card("Teams", f"Whose is it? {ordered}."):
         teams = data.frame(selects.TEAMS, workload, first, last, chosen.weight)
         earlier = data.frame(selects.TEAMS, workload, *chosen.previous[2:], chosen.weight)
         then = dict(earlier.select("team", "ett_ratio").rows()) if chosen.is_compared else {}

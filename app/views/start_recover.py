@@ -16,6 +16,7 @@ from app.charts.publishing import publishing
 from app.charts.waits import wait_curves, waits_by_day, waits_of_size
 
 MOST_TEAMS = 12
+P50 = ("tts_p50_seconds", "ttr_p50_seconds")
 WAITS = {
     # the name of a wait in the views: its columns, its name, its question
     "start": ("tts", "Time to start", "How long from the GPUs to the first batch, day by day?"),
@@ -46,8 +47,10 @@ for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.val
         every = filters.by_day(waits.BY_DAY, chosen)
         days = filters.within(every, first, newest)
         earlier = filters.within(every, *before[2:])
+        was = earlier if chosen.is_compared else earlier.clear()
         limits = spread(
-            [days], "tts_p50_seconds", "tts_p90_seconds", "ttr_p50_seconds", "ttr_p90_seconds"
+            [days.unpivot(on=[*P50, "tts_p90_seconds", "ttr_p90_seconds"]), was.unpivot(on=P50)],
+            "value",
         )
         shown = filters.beside(
             days.select(
@@ -209,7 +212,7 @@ with parts.card(
         for frame in (sizes, then if chosen.is_compared else then.clear())
     )
     spine = data.frame(selects.DAYS, first, newest)
-    limits = spread([by_day], "tts_p50_seconds")
+    limits = spread([by_day], "tts_p50_seconds", "previous_tts_p50_seconds")
     sizes_told: tuple[str, ...] = waits.BUCKETS
     if not whole and window.now["tts_count"]:
         st.caption("The GPUs of every attempt that started in these days are unknown.")

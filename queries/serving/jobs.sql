@@ -20,18 +20,18 @@ select
     -- counts
     count(*) as attempts,
     count(*) filter (where is_interruption) as interruptions,
-    -- seconds
-    sum(wall_seconds) as wall_seconds,
-    sum(queue_seconds) as queue_seconds,
-    sum(effective_seconds) as effective_seconds,
-    sum(unsaved_seconds) as unsaved_seconds,
+    -- seconds; whole microseconds, so that no order of the attempts can change a bit
+    round(sum(wall_seconds), 6) as wall_seconds,
+    round(sum(queue_seconds), 6) as queue_seconds,
+    round(sum(effective_seconds), 6) as effective_seconds,
+    round(sum(unsaved_seconds), 6) as unsaved_seconds,
     max(tts_seconds) as tts_seconds,
     max(ttr_seconds) as max_ttr_seconds,
-    sum(wall_seconds * gpus) as gpu_seconds,
-    sum((wall_seconds - effective_seconds) * gpus) as lost_gpu_seconds,
+    round(sum(wall_seconds * gpus), 6) as gpu_seconds,
+    round(sum((wall_seconds - effective_seconds) * gpus), 6) as lost_gpu_seconds,
     -- ratios
-    sum(effective_seconds) / nullif(sum(wall_seconds) - sum(uninstrumented_seconds), 0)
-        as ett_ratio
+    round(sum(effective_seconds), 6)
+    / nullif(round(sum(wall_seconds) - sum(uninstrumented_seconds), 6), 0) as ett_ratio
 from attempts
 where job_id in (select names.job_id from publishing_names as names)
 group by job_id

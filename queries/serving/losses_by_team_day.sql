@@ -1,6 +1,6 @@
 -- What was lost per scope and day, by where in an attempt's life: in its first start-up, in the
 -- start-up after an interruption (recovery), in the train loop (wasted), in shutdown, unaccounted.
--- Together they are all that was lost.
+-- Together they are all that was lost. Null in GPU-seconds: no GPUs are known.
 -- grain: one row per team, workload, day
 -- stored: no
 select
@@ -9,7 +9,9 @@ select
     day,
     -- seconds
     (wall_us - uninstrumented_us) / 1e6 as instrumented_seconds,
-    (wall_us - uninstrumented_us - effective_us) / 1e6 as lost_seconds,
+    -- null: nothing is instrumented
+    case when wall_us > uninstrumented_us then wall_us - uninstrumented_us - effective_us end / 1e6
+        as lost_seconds,
     (
         scheduling_us
         + hardware_setup_us
@@ -43,7 +45,9 @@ select
     unaccounted_us / 1e6 as unaccounted_seconds,
     -- GPU-seconds
     (gpu_us - uninstrumented_gpu_us) / 1e6 as instrumented_gpu_seconds,
-    (gpu_us - uninstrumented_gpu_us - effective_gpu_us) / 1e6 as lost_gpu_seconds,
+    case
+        when gpu_us > uninstrumented_gpu_us then gpu_us - uninstrumented_gpu_us - effective_gpu_us
+    end / 1e6 as lost_gpu_seconds,
     (
         scheduling_gpu_us
         + hardware_setup_gpu_us

@@ -23,7 +23,8 @@ charged as (
 select
     losses.day,
     coalesce(charged.seconds, 0) as seconds,  -- zero: instrumented, and none of it was in this area
-    coalesce(charged.gpu_seconds, 0) as gpu_seconds,
+    case when losses.instrumented_gpu_seconds is not null then coalesce(charged.gpu_seconds, 0) end
+        as gpu_seconds,
     coalesce(charged.seconds, 0) / nullif(losses.instrumented_seconds, 0) as share_ratio,
     coalesce(charged.gpu_seconds, 0) / nullif(losses.instrumented_gpu_seconds, 0) as share_gpu_ratio
 from losses_by_team_day as losses

@@ -40,7 +40,7 @@ select
     stage,
     count(*) as attempts,
     cast(sum(us) as bigint) as us,
-    cast(coalesce(sum(gpu_us), 0) as hugeint) as gpu_us
+    cast(sum(gpu_us) as hugeint) as gpu_us  -- null: no GPUs are known
 from staged
 where day in (select days.day from publishing_days as days)
 group by team, workload, day, phase, stage

@@ -1,5 +1,5 @@
 -- Everything that adds up, per scope and day, in microseconds: each team and `fleet`, each workload
--- and `all`.
+-- and `all`. Sums in GPU-microseconds are of attempts whose GPUs are known; null: of none are they.
 -- grain: one row per team, workload, day
 select
     coalesce(team, 'fleet') as team,

@@ -61,7 +61,7 @@ summed as (
 
     select
         held.day,
-        -- null: nothing ran
+        -- null: nothing ran, or on GPUs that are unknown
         sum(held.gpu_us) / 1e6 as gpu_seconds,
         sum(held.wall_us) / 1e6 as wall_seconds,
         cast(coalesce(sum(held.attempts_ended), 0) as bigint) as attempts_ended,

@@ -175,7 +175,7 @@ select
     coalesce(round(1e6 * shutdown_seconds), 0)::bigint as shutdown_us,
     coalesce(round(1e6 * unaccounted_seconds), 0)::bigint as unaccounted_us,
     round(1e6 * uninstrumented_seconds)::bigint as uninstrumented_us,
-    columns('recovery_us$')
+    coalesce(columns('^(.*recovery_us)$'), 0) as '\1'
 from attempts
 where is_counted;
 
@@ -190,7 +190,8 @@ summed as (
         coalesce(team, 'fleet') as team,
         coalesce(workload, 'all') as workload,
         day,
-        cast(coalesce(sum(columns('^(.*_us)$')), 0) as bigint) as '\1'
+        -- null: of unknown GPUs
+        cast(sum(columns('^(.*_us)$')) as bigint) as '\1'
     from times
     group by grouping sets ((team, workload, day), (team, day), (workload, day), (day))
 ),
@@ -201,10 +202,10 @@ counted as (
         coalesce(workload, 'all') as workload,
         ended_day as day,
         coalesce(sum(round(1e6 * queue_seconds)), 0)::bigint as queue_us,
-        coalesce(sum(round(1e6 * queue_seconds) * gpus), 0)::bigint as queue_gpu_us,
+        sum(round(1e6 * queue_seconds) * gpus)::bigint as queue_gpu_us,
         coalesce(sum(round(1e6 * unsaved_seconds)) filter (where is_interruption), 0)::bigint
             as interruption_loss_us,
-        coalesce(sum(round(1e6 * unsaved_seconds) * gpus) filter (where is_interruption), 0)::bigint
+        sum(round(1e6 * unsaved_seconds) * gpus) filter (where is_interruption)::bigint
             as interruption_loss_gpu_us,
         count(*) as attempts_running,
         count(distinct job_id) as jobs_running,
@@ -305,7 +306,7 @@ select
     any_value(attribution) as attribution,
     count(*) as interruptions,
     count(gpus) as gpu_interruptions,
-    coalesce(sum(lost_gpu_seconds), 0) as lost_gpu_seconds
+    sum(lost_gpu_seconds) as lost_gpu_seconds
 from attempts
 where is_counted and is_interruption
 group by grouping sets (
@@ -329,7 +330,7 @@ select
     stage,
     count(*) as attempts,
     sum(round(1e6 * seconds))::bigint as us,
-    coalesce(sum(round(1e6 * seconds) * gpus), 0)::bigint as gpu_us
+    sum(round(1e6 * seconds) * gpus)::bigint as gpu_us
 from stage_by_attempt
 inner join attempts using (job_id, attempt)
 where is_counted

@@ -271,6 +271,24 @@ def test_a_wait_is_told_where_there_is_room() -> None:
     assert {"waiting 3 min"} == set(waits[1]["waits"].hovertext)
 
 
+def test_a_wait_whose_words_would_be_cut_on_a_phone_is_told_after_the_bar() -> None:
+    first, second = (
+        attempts(1).with_columns(attempt=pl.lit(number), ended_at=pl.col("started_at") + length)
+        for number, length in ((1, timedelta(hours=2)), (2, timedelta(hours=3)))
+    )
+    started = pl.col("started_at") + timedelta(hours=2, seconds=42)
+    second = second.with_columns(started_at=started, ended_at=started + timedelta(hours=3))
+    last = second.with_columns(
+        attempt=pl.lit(3),
+        started_at=pl.col("ended_at") + timedelta(seconds=18),
+        ended_at=pl.col("ended_at") + timedelta(hours=6),
+    )
+    job = pl.concat([first, second, last])
+    [told] = [each for each in gantt(job, detail(job), LIGHT).data if each.name == "waits in words"]
+
+    assert ["waited 42 s before", "waiting 18 s"] == [text.strip() for text in told.text]
+
+
 @pytest.mark.parametrize("outcome", gantt_marks.END)
 def test_an_end_has_a_shape_and_a_letter(outcome: str) -> None:
     figure = gantt(attempts(1, outcome), detail(attempts(1)), LIGHT)

@@ -145,6 +145,14 @@ def test_nothing_but_unknown_gpus_is_counted() -> None:
     assert (" 9",) == figure.data[-1].text
 
 
+def test_names_stand_at_the_left_and_the_most_frequent_first_where_no_gpus_are_known() -> None:
+    figure = cost(causes(("a", "x", "infra", 5, None), ("b", "y", "infra", 9, None)), LIGHT)
+
+    assert ("b", "a") == tuple(figure.layout.yaxis.ticktext)
+    # the axis of the names is plotly's only while a trace is on it
+    assert [None, "x2"] == [each.xaxis for each in figure.data]
+
+
 def test_counts_stand_beside_the_cost() -> None:
     figure = cost(causes(("a", "x", "infra", 90, 1.0), ("b", "y", "user", 30, 2.0)), LIGHT)
     [dots] = [each for each in figure.data if each.type == "scatter"]

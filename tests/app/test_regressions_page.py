@@ -79,6 +79,22 @@ def test_the_dearest_open_regression_comes_first(told: Path) -> None:
     assert ["14 days", "34 days"] == table["age"].tolist()
 
 
+def test_of_unknown_gpus_the_newest_comes_first_and_costs_what_nobody_knows(
+    warehouse: Path,
+) -> None:
+    unknown = {"lost_gpu_seconds_per_day": None}
+    publish(
+        warehouse, {"regressions": [found.found(since=LATE, **unknown), found.found(**unknown)]}
+    )
+    page = open_page(PAGE)
+    table = page.dataframe[0].value
+
+    assert table["since"].tolist() == sorted(table["since"], reverse=True)
+    assert table["GPU-hours a day"].isna().all()
+    assert any("The newest first: no GPUs are known." in text for text in said(page))
+    assert not any("GPU-hours a day" in text for text in said(page))
+
+
 @pytest.mark.parametrize(
     ("tab", "team", "column", "value"),
     [

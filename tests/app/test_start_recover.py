@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,27 @@ def test_the_slowest_attempts_are_sorted_and_in_the_window(fleet: Path) -> None:
     assert sorted(slowest["wait_minutes"], reverse=True) == slowest["wait_minutes"].tolist()
     assert {"feed"} == set(slowest["team"])
     assert slowest["first_batch_at"].min() >= datetime(2026, 2, 25)
+
+
+def test_the_waits_of_the_period_before_lie_on_the_axis(warehouse: Path) -> None:
+    told = serving.fleet()
+    slow = [
+        replace(each, tts=7200.0)
+        if each.tts and each.started_at.date() == date(2026, 2, 20)
+        else each
+        for each in told.attempts
+    ]
+    serving.publish(warehouse, replace(told, attempts=slow))
+    drawn = [json.loads(each.proto.spec) for each in open_page(START, days="7").get("plotly_chart")]
+    before = [
+        (max(filter(None, trace["y"]), default=0.0), 10 ** figure["layout"]["yaxis"]["range"][1])
+        for figure in drawn
+        for trace in figure["data"]
+        if trace.get("name") == "previous p50"
+    ]
+
+    assert 7200.0 == max(seconds for seconds, _ in before)
+    assert [] == [(seconds, top) for seconds, top in before if seconds > top]
 
 
 def test_the_kind_of_wait_is_in_the_url(fleet: Path) -> None:

@@ -11,13 +11,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from app import data
+from app import data, digest, report_html, report_text
 from app.filters import WEIGHTS
 from app.losses import LOSSES_BY_DAY
 from tests.app import serving
 from tests.app.opening import (
     CHECKPOINTS,
+    DATA,
     FAILURES,
+    JOBS,
     LOST,
     OVERVIEW,
     PAGES,
@@ -84,7 +86,7 @@ def test_by_wall_every_number_of_lost_time_is_there(path: str) -> None:
 
 def test_by_wall_the_attempts_that_lost_most_hours_are_listed() -> None:
     page = open_page(LOST, weight="wall", area="unsaved")
-    lost = page.dataframe[0].value["lost_hours"].tolist()
+    lost = page.dataframe[0].value["lost_wall_hours"].tolist()
 
     assert lost
     assert sorted(lost, reverse=True) == lost
@@ -123,6 +125,54 @@ def test_what_cannot_be_gained_has_its_own_reason() -> None:
         "worth changing: the GPUs of these jobs are unknown" in text for text in said(by_gpu)
     )
     assert ("To gain, hours", False) == (tile.label, tile.value == UNKNOWN)
+
+
+def test_what_is_sorted_says_by_what() -> None:
+    by_gpu, by_wall = (open_page(OVERVIEW, weight=weight) for weight in ("gpu", "wall"))
+    lost = open_page(LOST, weight="wall")
+    jobs = open_page(JOBS)
+    listed = jobs.dataframe[0].value["lost_wall_hours"].dropna().tolist()
+
+    assert "Whose is it? Sorted by name." in said(by_gpu)
+    assert "Whose is it? Sorted by hours lost; the fleet in grey." in said(by_wall)
+    assert any("Sorted by hours lost, the fleet first" in text for text in said(lost))
+    assert any("Sorted by hours lost: their GPUs are unknown" in text for text in said(jobs))
+    assert not any(
+        "GPU-hours lost" in text for page in (by_gpu, by_wall, lost) for text in said(page)
+    )
+    assert listed
+    assert sorted(listed, reverse=True) == listed
+
+
+def test_by_wall_the_team_that_lost_most_hours_comes_first() -> None:
+    page = open_page(OVERVIEW, weight="wall")
+    lines = [line.split(" \u00b7 ")[-1] for line in said(page) if line.endswith(" hours lost")]
+    lost = [float(line.split()[0].removesuffix("k")) for line in lines]
+
+    assert 2 == len(lost)
+    assert sorted(lost, reverse=True) == lost
+
+
+def test_data_does_not_take_unknown_gpus_for_none() -> None:
+    page = open_page(DATA)
+    walked = next(each.value for each in page.dataframe if "attempt_gpu_hours" in each.value)
+
+    assert any("No instrumented job whose GPUs are known ran" in text for text in said(page))
+    assert any(", GPUs unknown, ended " in text for text in said(page))
+    assert walked[["attempt_gpu_hours", "team_gpu_hours"]].isna().all().all()
+
+
+def test_the_digest_does_not_take_unknown_gpus_for_none() -> None:
+    html, text = (
+        copy_context().run(lambda write=write: write(digest.gather(None, "fleet")))
+        for write in (report_html.page, report_text.markdown)
+    )
+
+    assert 2 <= html.count("The GPUs of these jobs are unknown.")
+    assert 2 == text.count("The GPUs of these jobs are unknown.")
+    for told in (html, text):
+        assert "No job lost GPU-hours" not in told
+        assert "by GPU-hours lost" not in told
 
 
 def test_what_was_lost_each_day_is_unknown_not_nothing() -> None:

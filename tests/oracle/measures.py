@@ -106,7 +106,10 @@ class AttemptMeasures:
 
 @dataclass(frozen=True, slots=True)
 class TeamDayMeasures:
-    """One team (`fleet`: all of them) on one day, workload `all`."""
+    """One team (`fleet`: all of them) on one day, workload `all`.
+
+    `_gpu_us`: null where no attempt with time on the day is of known GPUs.
+    """
 
     team: str
     day: date
@@ -116,11 +119,11 @@ class TeamDayMeasures:
     interruptions: int
     completed: int
     wall_us: int
-    gpu_us: int
+    gpu_us: int | None
     effective_us: int
-    effective_gpu_us: int
+    effective_gpu_us: int | None
     unsaved_us: int
-    unsaved_gpu_us: int
+    unsaved_gpu_us: int | None
     checkpoint_saves: int
     checkpoint_save_us: int
     queue_us: int
@@ -1075,7 +1078,7 @@ def lost_gpu_us(
     courses: Sequence[Course], restores: Sequence[Restore], job: Sequence[Event]
 ) -> dict[int, int | None]:
     """What each attempt's end cost: the training it lost, and the start-up after it. Time of
-    unknown GPUs makes it unknown.
+    unknown GPUs makes it unknown; so do its own, though it cost no time.
     """
     told: list[tuple[int, int, int | None]] = []
     for course in courses:
@@ -1085,7 +1088,9 @@ def lost_gpu_us(
         recovering = with_recovery(course.slices, course, before.life)
         us = sum(piece.us for piece in recovering if piece.is_recovery)
         told.append((before.life.number, us, gpus_of(course.life, job)))
-    lost: dict[int, int | None] = {course.life.number: 0 for course in courses}
+    lost: dict[int, int | None] = {
+        course.life.number: None if gpus_of(course.life, job) is None else 0 for course in courses
+    }
     for number, us, gpus in told:
         so_far = lost[number]
         if us > 0:
@@ -1205,11 +1210,11 @@ def team_day(
         interruptions=sum(a.outcome in INTERRUPTIONS for a in ended),
         completed=sum(a.outcome == "completed" for a in ended),
         wall_us=sum(us_on(a, day) for a in attempts),
-        gpu_us=sum(us_on(a, day) * (a.gpus or 0) for a in attempts),
+        gpu_us=gpu_us_on(attempts, day),
         effective_us=sum(us_on(a, day, "effective") for a in attempts),
-        effective_gpu_us=sum(us_on(a, day, "effective") * (a.gpus or 0) for a in attempts),
+        effective_gpu_us=gpu_us_on(attempts, day, "effective"),
         unsaved_us=sum(us_on(a, day, "unsaved") for a in attempts),
-        unsaved_gpu_us=sum(us_on(a, day, "unsaved") * (a.gpus or 0) for a in attempts),
+        unsaved_gpu_us=gpu_us_on(attempts, day, "unsaved"),
         checkpoint_saves=len(saves),
         checkpoint_save_us=sum(us_on(a, day, "checkpoint_save") for a in attempts),
         queue_us=sum(a.queue_us for a in attempts if falls_here(a.started_us)),
@@ -1232,6 +1237,14 @@ def us_on(attempt: AttemptMeasures, day: date, area: str | None = None) -> int:
         for (on, charged_to, _), us in attempt.areas_by_day.items()
         if on == day and area in {None, charged_to}
     )
+
+
+def gpu_us_on(
+    attempts: Iterable[AttemptMeasures], day: date, area: str | None = None
+) -> int | None:
+    """GPU-microseconds on a day, of one area or of all, of the attempts whose GPUs are known."""
+    known = [a for a in attempts if a.gpus is not None and us_on(a, day)]
+    return sum(us_on(a, day, area) * (a.gpus or 0) for a in known) if known else None
 
 
 def jobs_of(attempts: Iterable[AttemptMeasures]) -> set[str]:

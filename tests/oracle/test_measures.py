@@ -664,7 +664,7 @@ def test_r19_no_gpus_is_outside_every_rollup_and_unknown_gpus_are_in_seconds_onl
     row = measure(unknown).team_days["(none)", FIRST_DAY]
 
     assert {} == measure(none).team_days
-    assert (10, 0) == (seconds(row.wall_us), row.gpu_us)
+    assert (10, None) == (seconds(row.wall_us), row.gpu_us)
 
 
 def test_r20_an_end_exactly_at_midnight_belongs_to_the_day_that_starts():
@@ -995,7 +995,8 @@ def numbers(row: TeamDayMeasures) -> list[object]:
 
 
 def sums(row: TeamDayMeasures) -> tuple[int, ...]:
-    return (
+    """What adds up; GPUs that are unknown add nothing."""
+    told = (
         row.attempts_ended,
         row.preempted,
         row.failures,
@@ -1011,3 +1012,4 @@ def sums(row: TeamDayMeasures) -> tuple[int, ...]:
         row.checkpoint_save_us,
         row.queue_us,
     )
+    return tuple(each or 0 for each in told)

@@ -31,7 +31,6 @@ _TIMES_OF_ATTEMPT = {
 _SAME_OF_ATTEMPT = ("outcome", "checkpoint_saves", "gpus", "team", "allocation_id")
 _SECONDS_OF_DAY = {
     "wall_us": "wall_seconds",
-    "gpu_us": "gpu_seconds",
     "effective_us": "effective_seconds",
     "effective_gpu_us": "effective_gpu_seconds",
     "unsaved_us": "unsaved_seconds",
@@ -112,6 +111,7 @@ def _compared_day(told: TeamDayMeasures, row: dict[str, Any]) -> Iterator[tuple[
     for name, column in _SECONDS_OF_DAY.items():
         # the oracle's fleets are instrumented, so nothing effective is zero, not unknown
         yield name, getattr(told, name) or None, _us(row[column]) or None
+    yield "gpu_us", told.gpu_us, _us(row["gpu_seconds"])
     for name in _RATIOS_OF_DAY:
         ratio = getattr(told, name)
         yield name, _rounded(ratio), _rounded(row[name])

@@ -294,10 +294,12 @@ def test_all_is_the_sum_of_the_workloads(days: Days) -> None:
 
 def test_areas_of_a_scope_are_the_wall_of_its_day(fleet: Path, days: Days) -> None:
     told: dict[tuple[Any, ...], int] = defaultdict(int)
-    gpu: dict[tuple[Any, ...], int] = defaultdict(int)
+    gpu: dict[tuple[Any, ...], int | None] = {}
     for row in table(fleet, "from area_by_team_day"):
-        told[tuple(row[name] for name in SCOPE)] += us(row["seconds"])
-        gpu[tuple(row[name] for name in SCOPE)] += us(row["gpu_seconds"])
+        scope = tuple(row[name] for name in SCOPE)
+        told[scope] += us(row["seconds"])
+        known = us(row["gpu_seconds"])
+        gpu[scope] = None if known is None else (gpu.get(scope) or 0) + known
 
     assert {
         key: us(row["wall_seconds"]) for key, row in days.items() if row["wall_seconds"]
@@ -318,6 +320,26 @@ def test_attempts_jobs_and_days_tell_the_same_seconds(fleet: Path) -> None:
     )
 
     assert {of_attempts} == {of_areas, of_jobs, of_identity}
+
+
+def test_the_seconds_of_a_job_are_whole_microseconds_in_any_order(
+    load: Callable[..., Path],
+) -> None:
+    # a tenth and two tenths of a second, which as binary fractions add up to a little over three
+    begins = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
+    said = {"job_id": "a", "gpus": 1}
+    warehouse = load(
+        event
+        for attempt, seconds in ((1, 0.1), (2, 0.2))
+        for event in (
+            said | {"ts": begins + attempt, "event": "attempt_start", "attempt": attempt},
+            said
+            | {"ts": begins + attempt + seconds, "event": "attempt_end", "attempt": attempt}
+            | {"outcome": "failed"},
+        )
+    )
+
+    assert [(0.3, 0.3)] == rows(warehouse, "select wall_seconds, gpu_seconds from jobs")
 
 
 def test_the_identity_has_no_gap_on_any_day(fleet: Path) -> None:
@@ -551,6 +573,80 @@ def test_jobs_without_gpus_are_outside_every_rollup_and_unknown_gpus_are_in_seco
     )
     # the identity is that of every attempt
     assert [(3_000_000_000, 0)] == rows(warehouse, "select wall_us, gap_us from identity_by_day")
+
+
+OF_DAYS = f"'fleet', 'all', date '{FIRST}', date '{LAST}'"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "attempts",
+        "jobs",
+        "team_day",
+        "team_day_totals",
+        "area_by_team_day",
+        "losses_by_team_day",
+        "stages_by_team_day",
+        "failures_by_team_day",
+        f"window_of({OF_DAYS})",
+        f"window_losses({OF_DAYS})",
+        f"window_areas({OF_DAYS})",
+        f"window_stages({OF_DAYS})",
+        f"window_ends({OF_DAYS}, 'all')",
+        f"window_causes({OF_DAYS}, 'all')",
+        f"interruptions_by_day({OF_DAYS}, 'all')",
+        f"window_teams('all', date '{FIRST}', date '{LAST}')",
+        f"window_team_areas('all', date '{FIRST}', date '{LAST}')",
+        f"window_publishing('all', date '{FIRST}', date '{LAST}')",
+        f"window_domains('all', date '{FIRST}', date '{LAST}', 'all')",
+        f"shares_by_day('fleet', 'all', 'effective', date '{FIRST}', date '{LAST}')",
+        f"shares_by_day('fleet', 'all', 'hang', date '{FIRST}', date '{LAST}')",
+    ],
+)
+def test_of_unknown_gpus_nothing_is_told_in_gpu_seconds_not_even_that_it_was_none(
+    view: str, untold: Path
+) -> None:
+    found = table(untold, f"from {view}")
+    weighed = [name for name in found[0] if re.search("gpu_(us|seconds)$", name)]
+    by_day = [row for row in found if "ends" not in view or row["day"] in (None, FIRST)]
+
+    assert weighed
+    assert [] == [(name, row[name]) for row in by_day for name in weighed if row[name] is not None]
+
+
+@pytest.fixture(scope="module")
+def untold(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of no job the GPUs are known; one was interrupted before there was anything to lose."""
+    folder = tmp_path_factory.mktemp("untold")
+    never_ran = {"ts": moment(60), "event": "attempt_end", "job_id": "early", "outcome": "failed"}
+    published = {"ts": moment(900), "end_ts": moment(950), "event": "phase_start", "job_id": "well"}
+    events = [
+        {"ts": moment(0), "event": "attempt_start", "job_id": "early"},
+        never_ran | {"category": "host/container_or_image"},
+        *ran("well", 0, 1000),
+        published | {"phase": "shutdown", "stage": "model_publish"},
+        *ran("late", 0, 1000, outcome="failed", category="host/host_oom"),
+    ]
+
+    assert 0 == ingest(folder / "warehouse", write_dump(folder / "events.jsonl", events))
+    return folder / "warehouse"
+
+
+def test_a_day_on_which_no_attempt_ended_lost_nothing_to_interruptions(
+    load: Callable[..., Path],
+) -> None:
+    warehouse = load(
+        ran("known", 0, 200_000, "failed", gpus=8) + ran("unknown", 0, 200_000, "failed")
+    )
+
+    # the third day has the end, the first and the second have none
+    assert [(0.0,), (0.0,)] == rows(
+        warehouse,
+        "select interruption_loss_gpu_seconds from team_day "
+        "where team = 'fleet' and workload = 'all' and day <= ? order by day",
+        [SECOND],
+    )
 
 
 def test_excluded_jobs_are_visible_as_excluded_and_outside_every_rollup(

@@ -16,10 +16,8 @@ told as (
             as interruptions_before,
         coalesce(sum(ends.interruptions) filter (where ends.day >= found.started_on), 0)
             as interruptions_after,
-        coalesce(sum(ends.lost_gpu_us) filter (where ends.day < found.started_on), 0) / 1e6
-            as lost_before,
-        coalesce(sum(ends.lost_gpu_us) filter (where ends.day >= found.started_on), 0) / 1e6
-            as lost_after
+        sum(ends.lost_gpu_us) filter (where ends.day < found.started_on) / 1e6 as lost_before,
+        sum(ends.lost_gpu_us) filter (where ends.day >= found.started_on) / 1e6 as lost_after
     from fresh_regressions as found
     inner join warehouse.failure_day_sums_kept as ends
         on
@@ -39,7 +37,10 @@ select
     cast(interruptions_after as bigint) as interruptions_after,
     interruptions_before / nullif(days_before, 0) as before_per_day,
     interruptions_after / days_after as after_per_day,
-    lost_before / nullif(days_before, 0) as lost_gpu_seconds_before_per_day,
-    lost_after / days_after as lost_gpu_seconds_after_per_day
+    -- null: their GPUs are unknown
+    case when interruptions_before = 0 then 0 else lost_before end / nullif(days_before, 0)
+        as lost_gpu_seconds_before_per_day,
+    case when interruptions_after = 0 then 0 else lost_after end / days_after
+        as lost_gpu_seconds_after_per_day
 from told
 order by team asc, metric asc, started_on asc, failure_domain asc, failure_category asc

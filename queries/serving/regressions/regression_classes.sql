@@ -16,14 +16,15 @@ told as (
         cells.size,
         cells.day >= found.started_on as is_after,
         sum(cells.exposure) as exposure,
+        -- whole numbers, so that no order of the rows can change the sum
         sum(case
-            when found.metric like '%_seconds' then cells.amount_us / 1e6
+            when found.metric like '%_seconds' then cells.amount_us
             when found.metric = 'ett_ratio' then cells.exposure - cells.total
             when cells.metric = found.metric and found.metric like 'failures%'
                 then cells.total * 86400000
             when cells.metric = found.metric then cells.total
             else 0
-        end) as amount
+        end) / case when found.metric like '%_seconds' then 1e6 else 1 end as amount
     from fresh_regressions as found
     inner join warehouse.series_cells_kept as cells
         on
@@ -34,7 +35,7 @@ told as (
                 or (cells.metric = 'failures' and found.metric like 'failures_%')
             )
             and cells.day between found.before_from and found.after_to
-    group by all
+    group by found.team, found.metric, found.started_on, cells.workload, cells.size, is_after
 
 ),
 
