@@ -22,6 +22,7 @@ import duckdb
 
 from ingest import migrations
 from ingest.errors import WarehouseBusy, WarehouseUnusable
+from queries.interrupts import reached_by_ctrl_c
 from queries.published import SCHEMA_VERSION
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
@@ -64,7 +65,8 @@ def opened(
     with locked(folder, waiting, patience_seconds):
         connection = _connect(folder, storage, may_upgrade)
         try:
-            yield Warehouse(folder, connection)
+            with reached_by_ctrl_c(connection):
+                yield Warehouse(folder, connection)
         finally:
             connection.close()
 
