@@ -198,10 +198,12 @@ def _build(
     _lay_out_days(connection, settings)
     model.load_attributions(connection, settings.failure_rules.attributions)
     quoted = str(path).replace("'", "''")
-    connection.execute(f"attach '{quoted}' as serving")
+    # nobody opens the file before it is whole: a log would be written, and synced, for nothing
+    connection.execute(f"attach '{quoted}' as serving (recovery_mode no_wal_writes)")
     try:
         _describe(connection, settings, now)
         failure = _fill(connection, settings)
+        connection.execute("checkpoint serving")  # a detach would hide that it could not
     finally:
         connection.execute("use warehouse")
         connection.execute("detach serving")
