@@ -6,6 +6,7 @@ their own or earlier layers. Never reads a dump, never opens a database.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import re
 from collections.abc import Mapping
@@ -70,6 +71,7 @@ _CHANGES = re.compile(r"^-- changes by: ([a-z_]+)$", re.MULTILINE)
 # What a model changes by, and the temporary table that lists what changed.
 _CHANGED = {"job_id": "publishing_jobs", "day": "publishing_days"}
 _COMMENT = re.compile(r"--[^\n]*")
+_PARSED: dict[str, duckdb.Statement] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def compute(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
     """
     for model in models(*layers):
         kind = "table" if model.is_stored else "view"
-        connection.execute(f"create or replace temp {kind} {model.name} as {model.sql}")
+        _run(connection, f"create or replace temp {kind} {model.name} as {model.sql}")
 
 
 def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
@@ -137,15 +139,23 @@ def serve(connection: duckdb.DuckDBPyConnection) -> None:
                 f"delete from {model.name} where {changes[1]} in "
                 f"(select {changes[1]} from {changed})"
             )
-            connection.execute(f"insert into {model.name} {model.sql}")
+            _run(connection, f"insert into {model.name} {model.sql}")
         elif parameters := _MACRO.search(model.sql):
             if not present:
-                connection.execute(
-                    f"create macro {model.name} ({parameters[1]}) as table {model.sql}"
+                _run(
+                    connection, f"create macro {model.name} ({parameters[1]}) as table {model.sql}"
                 )
         elif model.is_stored or not present:
             kind = "table" if model.is_stored else "view"
-            connection.execute(f"create or replace {kind} {model.name} as {model.sql}")
+            _run(connection, f"create or replace {kind} {model.name} as {model.sql}")
+
+
+def _run(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Parse a text once in a process: of a small batch that is a sixth of all work."""
+    if (statement := _PARSED.get(text)) is None:
+        [statement] = connection.extract_statements(text)
+        _PARSED[text] = statement
+    connection.execute(statement)
 
 
 def fingerprint() -> str:
@@ -172,16 +182,20 @@ def load_attributions(connection: duckdb.DuckDBPyConnection, own: Mapping[str, s
 
     `own` are the categories that an installation adds.
     """
-    path = str(_ATTRIBUTIONS).replace("'", "''")
+    told = {**_attributions(), **own}
     connection.execute(
         "create or replace temp table category_attributions as "
-        "select domain || '/' || category as category, attribution "
-        f"from read_csv('{path}', header = true, all_varchar = true)"
+        "select unnest($1::varchar[]) as category, unnest($2::varchar[]) as attribution",
+        [list(told), list(told.values())],
     )
-    for category, attribution in own.items():
-        connection.execute(
-            "insert into category_attributions values (?, ?)", [category, attribution]
-        )
+
+
+@cache
+def _attributions() -> dict[str, str]:
+    with _ATTRIBUTIONS.open(encoding="utf-8", newline="") as rows:
+        return {
+            f"{row['domain']}/{row['category']}": row["attribution"] for row in csv.DictReader(rows)
+        }
 
 
 def _model(path: Path, layer: str) -> Model:
