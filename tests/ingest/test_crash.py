@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import random
 import resource
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,21 +13,12 @@ import duckdb
 import pytest
 
 from queries import NothingPublished, published
+from tests.ingest.forked import eager_ingest
 from tests.ingest.warehouses import ROOT, command, contents, differences, fleet, life, run
 from tests.oracle.fleets import Fields
 from tests.queries.engine import ingest, rows, write_dump
 
 KILLS = 50
-# every batch is a file of its own, and every one is published: more places to die at
-_EAGER = (
-    "import sys; from ingest import cli, plan; plan.BATCH_FILES = 1; "
-    "cli.PUBLISH_EVERY_SECONDS = 0.0; sys.exit(cli.main(sys.argv[1:]))"
-)
-
-
-def eager(warehouse: Path, *arguments: object) -> list[str]:
-    words = ["--warehouse", warehouse, *arguments]
-    return [sys.executable, "-c", _EAGER, *map(str, words)]
 
 
 def parts(events: list[Fields], count: int) -> list[list[Fields]]:
@@ -57,36 +46,38 @@ def test_kills_at_any_moment_lose_halve_and_double_nothing(tmp_path: Path) -> No
         for number, part in enumerate(parts(events, 4))
     ]
     undisturbed = tmp_path / "undisturbed"
+    said = tmp_path / "said"
     began = time.monotonic()
-    subprocess.run(eager(undisturbed, *dumps), cwd=ROOT, capture_output=True, check=True)
+    alone = eager_ingest(said, undisturbed, *dumps)
+    alone.join()
     whole = time.monotonic() - began
+
+    assert 0 == alone.exitcode, said.read_text(encoding="utf-8")
+
     kills = round_ = 0
     while kills < KILLS:
         round_ += 1
         warehouse = tmp_path / f"killed-{round_}"
         for _ in range(min(10, KILLS - kills)):
-            started = subprocess.Popen(
-                eager(warehouse, *dumps),
-                cwd=ROOT,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            # most of the first half second is Python that starts
-            time.sleep(chance.uniform(0.3, 0.3 + whole / 4))
-            started.send_signal(signal.SIGKILL)
-            started.wait()
+            started = eager_ingest(said, warehouse, *dumps)
+            time.sleep(chance.uniform(0, whole / 4))
+            started.kill()
+            started.join()
             kills += 1
 
             assert opens(warehouse)
 
-        finished = subprocess.run(
-            eager(warehouse, *dumps), cwd=ROOT, capture_output=True, text=True
-        )
+        finished = eager_ingest(said, warehouse, *dumps)
+        finished.join()
 
         # on a slow machine it says how far it has got
-        told = [line for line in finished.stderr.splitlines() if not line.startswith("INFO")]
+        told = [
+            line
+            for line in said.read_text(encoding="utf-8").splitlines()
+            if not line.startswith("INFO")
+        ]
 
-        assert (0, []) == (finished.returncode, told)
+        assert (0, []) == (finished.exitcode, told)
         assert {} == differences(undisturbed, warehouse)
         assert rows(undisturbed, "select sum(events) from ingested_files") == rows(
             warehouse, "select sum(events) from ingested_files"
