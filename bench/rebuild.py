@@ -26,12 +26,15 @@ class _Timed:
         self._connection = connection
         self.seconds = 0.0
 
-    def execute(self, sql: str, *parameters: Any) -> duckdb.DuckDBPyConnection:
+    def execute(
+        self, statement: str | duckdb.Statement, *parameters: Any
+    ) -> duckdb.DuckDBPyConnection:
+        text = statement if isinstance(statement, str) else statement.query
         began = time.monotonic()
         try:
-            return self._connection.execute(sql, *parameters)
+            return self._connection.execute(statement, *parameters)
         finally:
-            self.seconds += (time.monotonic() - began) * bool(_SWEEP.match(sql))
+            self.seconds += (time.monotonic() - began) * bool(_SWEEP.match(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
