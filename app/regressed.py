@@ -37,8 +37,7 @@ def sentence(row: Mapping[str, Any]) -> str:
     told = ", ".join(figure for figure in figures if figure)
     return (
         f"{regression_words.measure(metric)} of {regression_words.whose(row['team'])}: "
-        f"{regression_words.plain(metric, row['expected'])} \u2192 "
-        f"{regression_words.value(metric, row['observed'])} "
+        f"{regression_words.change_of(row)} "
         f"since {words.day(row['started_on'])}" + (f" ({told})" if told else "")
     )
 

@@ -97,11 +97,7 @@ def _status(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _numbers(row: Mapping[str, Any]) -> None:
     metric = row["metric"]
-    unit = (
-        ""
-        if regression_words.is_time(metric) or regression_words.is_ratio(metric)
-        else ("per 1,000 GPU-days, ")
-    )
+    unit = f"{per}, " if (per := regression_words.per(row)) else ""
     _number(
         "Before",
         regression_words.plain(metric, row["expected"]),
@@ -358,11 +354,7 @@ def split(shown: Case, colours: Palette) -> None:
             f"On means: {regression_words.plain(shown.metric, whole['before_mean'])} \u2192 "
             f"{regression_words.plain(shown.metric, whole['after_mean'])}, "
             f"**{regression_words.difference(shown.metric, whole['mean_change'])}**"
-            + (
-                ""
-                if regression_words.is_time(shown.metric) or regression_words.is_ratio(shown.metric)
-                else " per 1,000 GPU-days"
-            )
+            f" {regression_words.per(shown.row)}".rstrip()
         )
         classes = data.frame(regression_rows.CLASSES, *shown.key)
         parts.chart(

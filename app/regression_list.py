@@ -81,7 +81,7 @@ def _table(found: pl.DataFrame, state: str, about: str) -> None:
             "since": found["started_on"],
             "team": [regression_words.whose(row["team"]) for row in rows],
             "measure": [regression_words.measure(row["metric"]) for row in rows],
-            "before \u2192 now": [_values(row) for row in rows],
+            "before \u2192 now": [regression_words.change_of(row) for row in rows],
             "change": [regression_words.change(row["change_ratio"]) for row in rows],
             "GPU-hours a day": found["lost_gpu_seconds_per_day"] / 3600,
             "verdict": [regression_words.verdict(row) for row in rows],
@@ -150,7 +150,7 @@ def _card(row: Mapping[str, Any]) -> None:
             args=(row,),
         )
         st.markdown(
-            f"{words.prose(_values(row))} "
+            f"{words.prose(regression_words.change_of(row))} "
             f"({regression_words.change(row['change_ratio'])}) "
             f"since {words.day(row['started_on'])}"
         )
@@ -173,13 +173,6 @@ def _card(row: Mapping[str, Any]) -> None:
 
 def _cost(gpu_seconds: float | None) -> str:
     return "GPUs unknown" if gpu_seconds is None else f"{words.hours(gpu_seconds)} GPU-hours a day"
-
-
-def _values(row: Mapping[str, Any]) -> str:
-    return (
-        f"{regression_words.plain(row['metric'], row['expected'])} \u2192 "
-        f"{regression_words.value(row['metric'], row['observed'])}"
-    )
 
 
 def quiet(team: str, about: str) -> None:

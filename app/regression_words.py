@@ -151,20 +151,28 @@ def is_time(metric: str) -> bool:
     return metric.endswith("_seconds")
 
 
-def value(metric: str, number: float | None) -> str:
-    """A value of a series with its unit."""
+def plain(metric: str, number: float | None) -> str:
+    """A value of a series without a unit that fills a column."""
     if is_time(metric):
         return words.duration(number)
     if is_ratio(metric):
         return words.ratio(number)
-    return words.UNKNOWN if number is None else f"{_short(number)} per 1,000 GPU-days"
-
-
-def plain(metric: str, number: float | None) -> str:
-    """The same without a unit that fills a column."""
-    if is_time(metric) or is_ratio(metric):
-        return value(metric, number)
     return words.UNKNOWN if number is None else _short(number)
+
+
+def per(row: Mapping[str, Any]) -> str:
+    """What a rate is of; empty for other measures. Where no GPUs are known each counts as one."""
+    if is_time(row["metric"]) or is_ratio(row["metric"]):
+        return ""
+    days = "attempt-days" if row["lost_gpu_seconds_per_day"] is None else "GPU-days"
+    return f"per 1,000 {days}"
+
+
+def change_of(row: Mapping[str, Any]) -> str:
+    """From what was expected to what came, with the unit."""
+    metric = row["metric"]
+    told = f"{plain(metric, row['expected'])} \u2192 {plain(metric, row['observed'])}"
+    return told if row["observed"] is None else f"{told} {per(row)}".rstrip()
 
 
 def difference(metric: str, number: float | None) -> str:

@@ -88,6 +88,23 @@ union all
 select 'changes', count(*), sum(hash(told)) from changes as told
 """
 
+# Where no GPUs are known a cost is not small but unknown: somebody should look, nobody is woken.
+_UNWEIGHED = """
+update found_regressions as found
+set
+    lost_gpu_seconds_per_day = null,
+    severity = case when verdict = 'mix' then severity else 'ticket' end
+where not exists (
+    select 1
+    from warehouse.series_cells_kept as cells
+    where
+        cells.metric = found.metric
+        and (cells.team = found.team or found.team = 'fleet')
+        and cells.day between found.started_on and found.after_to
+        and cells.size >= 0
+)
+"""
+
 # Evidence that is read from the attempts of a regression's own days, and from nothing else.
 _EVIDENCE = ("regression_causes", "regression_classes", "regression_jobs", "regression_parts")
 _MARKS = """
@@ -165,6 +182,7 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     found = detect(cells(connection), through, settings)
     for name in SCHEMAS:
         _keep(connection, f"found_{name}", getattr(found, name))
+    connection.execute(_UNWEIGHED)
     kept = _keep_evidence(connection)
     _forget(connection, kept)
     [whole] = [each for each in _models() if each.name == "regressions"]
@@ -226,6 +244,7 @@ def _release() -> str:
     for path in sorted(
         [
             _FOLDER / "regressions.py",
+            _FOLDER / "regression_tables.py",
             _FOLDER / "model.py",
             *(_FOLDER / "detection").glob("*.py"),
             *(_FOLDER / "detection").glob("*.csv"),

@@ -16,10 +16,11 @@ _HOUR = 3600.0
 class Told:
     """A regression's row, and what was found to say of it.
 
-    `parts`: name and change in seconds, the largest first. `speed`, `mix`: what they add to the
-    change of the mean. `grown`: the class of work whose share grew most, with its share before
-    and after. `causes`: category, a day before and after, the largest rise first. `changes`:
-    name and description of what was rolled out. `symptoms`: team, measure, relative change.
+    `lost_gpu_seconds_per_day`: None where no GPUs are known. `parts`: name and change in seconds,
+    the largest first. `speed`, `mix`: what they add to the change of the mean. `grown`: the class
+    of work whose share grew most, with its share before and after. `causes`: category, a day
+    before and after, the largest rise first. `changes`: name and description of what was rolled
+    out. `symptoms`: team, measure, relative change.
     """
 
     team: str
@@ -30,7 +31,7 @@ class Told:
     observed: float
     expected: float
     change_ratio: float
-    lost_gpu_seconds_per_day: float
+    lost_gpu_seconds_per_day: float | None
     attempts_before: int
     attempts_after: int
     detected_on: date | None
@@ -57,8 +58,8 @@ def _claim(told: Told) -> str:
     span = f"since {_day(told.started_on)}"
     if told.ended_on is not None:
         span = f"from {_day(told.started_on)} to {_day(told.ended_on)}"
-    hours = _hours(told.lost_gpu_seconds_per_day)
-    cost = f", {hours} GPU-hours a day" if told.lost_gpu_seconds_per_day > 0 else ""
+    lost = told.lost_gpu_seconds_per_day
+    cost = f", {_hours(lost)} GPU-hours a day" if lost is not None and lost > 0 else ""
     return (
         f"{metric(told.metric).label} for {whose}: {_values(told)} {span} "
         f"({_percent(told.change_ratio)}{cost}), "
@@ -122,7 +123,8 @@ def _values(told: Told) -> str:
     if metric(told.metric).kind is Kind.LATENCY:
         return f"{_seconds(told.expected)} -> {_seconds(told.observed)}"
     if told.metric.startswith("failures"):
-        return f"{told.expected:.1f} -> {told.observed:.1f} per 1,000 GPU-days"
+        days = "attempt-days" if told.lost_gpu_seconds_per_day is None else "GPU-days"
+        return f"{told.expected:.1f} -> {told.observed:.1f} per 1,000 {days}"
     return f"{100 * told.expected:.1f} % -> {100 * told.observed:.1f} %"
 
 

@@ -378,16 +378,20 @@ def test_a_measure_has_a_name(metric: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "value", "shown"),
+    ("metric", "observed", "lost", "shown"),
     [
-        ("tts_seconds", 252.0, "4 min 12 s"),
-        ("ett_ratio", 0.924, "92.4 %"),
-        ("failures", 12.43, "12.4 per 1,000 GPU-days"),
-        ("failures", None, words.UNKNOWN),
+        ("tts_seconds", 252.0, 1.0, "4 min 10 s \u2192 4 min 12 s"),
+        ("failures", 260.0, 1.0, "250 \u2192 260 per 1,000 GPU-days"),
+        ("failures", 260.0, None, "250 \u2192 260 per 1,000 attempt-days"),
+        ("failures", None, 1.0, f"250 \u2192 {words.UNKNOWN}"),
     ],
 )
-def test_a_value_has_the_unit_of_its_measure(metric: str, value: float | None, shown: str) -> None:
-    assert shown == regression_words.value(metric, value)
+def test_a_change_has_the_unit_of_its_measure(
+    metric: str, observed: float | None, lost: float | None, shown: str
+) -> None:
+    row = {"metric": metric, "expected": 250.0, "observed": observed}
+
+    assert shown == regression_words.change_of(row | {"lost_gpu_seconds_per_day": lost})
 
 
 # -- charts ---------------------------------------------------------------------------------------

@@ -71,6 +71,10 @@ def test_failures_name_their_most_frequent_cause() -> None:
         "Failures (storage) for all teams: 0.1 -> 1.2 per 1,000 GPU-days since 2 Mar (+1140 %"
     )
     assert "Most of it is storage/checkpoint_write: 0.1 -> 0.7 a day." in sentence(told)
+    # each attempt counts as one
+    assert "0.1 -> 1.2 per 1,000 attempt-days since 2 Mar (+1140 %)" in sentence(
+        replace(told, lost_gpu_seconds_per_day=None)
+    )
 
 
 def test_a_mix_says_which_work_came_and_that_nothing_is_slower() -> None:

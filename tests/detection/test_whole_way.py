@@ -111,7 +111,9 @@ def test_the_planted_change_is_found_and_named(serving: Path) -> None:
     assert change == pytest.approx(0.6, abs=0.1)
 
 
-def test_what_a_change_costs_is_unknown_where_the_gpus_are(told: list[Job], tmp_path: Path) -> None:
+def test_what_a_change_costs_is_unknown_where_the_gpus_are_and_not_small(
+    told: list[Job], tmp_path: Path
+) -> None:
     events = [
         {name: value for name, value in event.items() if name != "gpus"}
         for event in dumps.events(told)
@@ -119,10 +121,14 @@ def test_what_a_change_costs_is_unknown_where_the_gpus_are(told: list[Job], tmp_
     dump = write_dump(tmp_path / "all.jsonl", events)
 
     assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", AS_OF)
-    assert [("ranking", None)] == rows(
+    [(team, lost, severity, sentence)] = rows(
         tmp_path / "warehouse",
-        "select team, lost_gpu_seconds_per_day from regressions where state = 'open'",
+        "select team, lost_gpu_seconds_per_day, severity, sentence "
+        "from regressions where state = 'open'",
     )
+
+    assert ("ranking", None, "ticket") == (team, lost, severity)
+    assert "GPU" not in sentence
 
 
 def test_the_sentence_says_who_what_since_when_and_what_was_rolled_out(serving: Path) -> None:

@@ -1,25 +1,6 @@
 -- What got worse: open, closed, gone by itself, or held back and by which gate.
 -- docs/detection.md says what each column means; lost GPU-seconds are those over what was expected.
 -- grain: one row per team, metric, started_on
-with
-
-weighed as (
-
-    -- of whose work some GPUs are known
-    select distinct
-        found.team,
-        found.metric,
-        found.started_on
-    from found_regressions as found
-    inner join warehouse.series_cells_kept as cells
-        on
-            found.metric = cells.metric
-            and (found.team = cells.team or found.team = 'fleet')
-            and cells.day between found.started_on and found.after_to
-    where cells.size >= 0
-
-)
-
 select
     found.team,
     found.metric,
@@ -36,8 +17,7 @@ select
     found.observed,
     found.expected,
     found.change_ratio,
-    case when weighed.team is not null then found.lost_gpu_seconds_per_day end
-        as lost_gpu_seconds_per_day,
+    found.lost_gpu_seconds_per_day,
     found.attempts_before,
     found.attempts_after,
     found.evidence_ratio,
@@ -63,9 +43,4 @@ left join found_sentences as sentences
         found.team = sentences.team
         and found.metric = sentences.metric
         and found.started_on = sentences.started_on
-left join weighed
-    on
-        found.team = weighed.team
-        and found.metric = weighed.metric
-        and found.started_on = weighed.started_on
 order by found.started_on asc, found.team asc, found.metric asc
