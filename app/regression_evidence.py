@@ -114,7 +114,8 @@ def _numbers(row: Mapping[str, Any]) -> None:
         f"since {words.day(row['started_on'])}",
     )
     cost = row["lost_gpu_seconds_per_day"]
-    _number("GPU-hours a day", words.hours(cost), money.beside("over what was expected", cost))
+    said = "no GPUs are known" if cost is None else "over what was expected"
+    _number("GPU-hours a day", words.hours(cost), money.beside(said, cost))
     _number("Found after", *_detection(row))
 
 
@@ -455,10 +456,13 @@ def jobs(shown: Case) -> None:
             st.caption("No single attempt carries it.")
             return
         rows = list(told.iter_rows(named=True))
-        hours = told["excess_gpu_seconds"] / 3600
+        # of none are the GPUs known, or those of others come first
+        is_weighed = told["excess_gpu_seconds"].null_count() < told.height
+        weight = "GPU-hours" if is_weighed else "wall hours"
+        hours = told["excess_gpu_seconds" if is_weighed else "excess_seconds"] / 3600
         columns = {
             "job_id": told["job_id"],
-            "GPU-hours": hours,
+            weight: hours,
             "attempt": told["attempt"],
             "team": told["job_team"],
             "day": told["day"],
@@ -481,7 +485,7 @@ def jobs(shown: Case) -> None:
             alt=f"Attempts that contribute most. {shown.about}",
             columns={
                 "day": st.column_config.DateColumn(format="D MMM"),
-                "GPU-hours": st.column_config.ProgressColumn(
+                weight: st.column_config.ProgressColumn(
                     format="compact",
                     min_value=0,
                     max_value=parts.most_of(hours),

@@ -78,6 +78,7 @@ from regression_causes
 where team = $1 and metric = $2 and started_on = $3
 order by
     coalesce(lost_gpu_seconds_after_per_day, 0) - coalesce(lost_gpu_seconds_before_per_day, 0) desc,
+    coalesce(after_per_day, 0) - coalesce(before_per_day, 0) desc,
     failure_domain,
     failure_category
 """

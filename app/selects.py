@@ -151,7 +151,7 @@ select
     lost_gpu_seconds_per_day
 from regressions
 where state = 'open' and ($1 = 'fleet' or team = $1)
-order by lost_gpu_seconds_per_day desc nulls last, started_on, team, metric
+order by lost_gpu_seconds_per_day desc nulls last, started_on desc, team, metric
 limit 5
 """
 

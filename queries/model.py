@@ -160,7 +160,7 @@ def _run(connection: duckdb.DuckDBPyConnection, text: str) -> None:
 
 def fingerprint() -> str:
     """Changes when any model does: what an earlier release served is then no base to build on."""
-    return _fingerprint(*LAYERS, "serving")
+    return _fingerprint(*LAYERS, "serving", "serving/regressions")
 
 
 def facts_fingerprint() -> str:

@@ -132,7 +132,9 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
         "job_team": "varchar",
         "day": "date",
         "gpus": "bigint",
-        **dict.fromkeys(("seconds", "expected_seconds", "excess_gpu_seconds"), "double"),
+        **dict.fromkeys(
+            ("seconds", "expected_seconds", "excess_seconds", "excess_gpu_seconds"), "double"
+        ),
     },
     "regression_teams": {
         **_KEY,
@@ -337,7 +339,7 @@ def whole() -> Rows:
             key
             | {"place": 1, "job_id": "stubborn", "attempt": 2, "job_team": "feed"}
             | {"day": SINCE, "gpus": 8, "seconds": 480.0, "expected_seconds": 240.0}
-            | {"excess_gpu_seconds": 7200.0}
+            | {"excess_seconds": 240.0, "excess_gpu_seconds": 7200.0}
         ],
         "regression_gates": [
             key

@@ -353,6 +353,34 @@ def test_nulls_in_every_column_that_may_be_null_are_no_error(warehouse: Path) ->
     assert words.UNKNOWN == numbers(open_page(PAGE, **TOLD))["Before"]
 
 
+def test_evidence_on_unknown_gpus_is_in_wall_hours_and_by_number(warehouse: Path) -> None:
+    rows = found.whole()
+    key = {name: found.found()[name] for name in ("team", "metric", "started_on")}
+    publish(
+        warehouse,
+        {
+            "regressions": [found.found(lost_gpu_seconds_per_day=None)],
+            "regression_jobs": [
+                row | {"excess_gpu_seconds": None} for row in rows["regression_jobs"]
+            ],
+            "regression_causes": [
+                key
+                | {"failure_domain": "infra", "failure_category": name}
+                | {"before_per_day": 1.0, "after_per_day": after}
+                for name, after in (("few", 1.5), ("many", 4.0))
+            ],
+        },
+    )
+    page = open_page(PAGE, **TOLD)
+    [jobs] = [table.value for table in page.dataframe if "wall hours" in table.value]
+    [causes] = [table.value for table in page.dataframe if "cause" in table.value]
+
+    assert words.UNKNOWN == numbers(page)["GPU-hours a day"]
+    assert "no GPUs are known" in said(page)
+    assert [240 / 3600] == jobs["wall hours"].tolist()
+    assert ["infra/many", "infra/few"] == causes["cause"].tolist()
+
+
 def test_a_publish_without_events_is_no_error(warehouse: Path) -> None:
     found.add(serving.publish(warehouse, serving.empty()), {})
     page = open_page(PAGE)

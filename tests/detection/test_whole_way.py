@@ -130,6 +130,18 @@ def test_what_a_change_costs_is_unknown_where_the_gpus_are_and_not_small(
     assert ("ranking", None, "ticket") == (team, lost, severity)
     assert "GPU" not in sentence
 
+    # by GPU-hours none comes before another
+    worst = rows(
+        tmp_path / "warehouse",
+        "select excess_gpu_seconds, excess_seconds, seconds - expected_seconds "
+        "from regression_jobs where metric = 'trainer_init_seconds' order by place",
+    )
+
+    assert 10 == len(worst)
+    assert {None} == {row[0] for row in worst}
+    assert sorted((row[1] for row in worst), reverse=True) == [row[1] for row in worst]
+    assert [row[2] for row in worst] == pytest.approx([row[1] for row in worst])
+
 
 def test_the_sentence_says_who_what_since_when_and_what_was_rolled_out(serving: Path) -> None:
     [(sentence,)] = asked(serving, "select sentence from regressions where state = 'open'")

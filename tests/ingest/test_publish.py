@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -122,6 +123,22 @@ def test_a_base_that_is_gone_or_that_another_release_served_is_not_built_upon(
     ingest_jobs(tmp_path, "h")
 
     assert [(8,)] == rows(warehouse, "select count(*) from jobs")
+
+
+def test_evidence_that_another_release_told_is_not_built_upon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, real = model.fingerprint(), model.models
+
+    def of_another_release(*layers: str) -> tuple[model.Model, ...]:
+        return tuple(
+            replace(each, sql=f"{each.sql} limit 1") if "regressions" in each.layer else each
+            for each in real(*layers)
+        )
+
+    monkeypatch.setattr(model, "models", of_another_release)
+
+    assert ours != model.fingerprint()
 
 
 def test_a_reader_that_has_a_publication_open_keeps_it(tmp_path: Path) -> None:

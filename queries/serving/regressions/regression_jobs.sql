@@ -1,4 +1,5 @@
--- The attempts that a regression cost most, ten of each, over what their class took before.
+-- The attempts that a regression cost most, ten of each, over what their class took before: by
+-- GPU-seconds; then those whose GPUs are unknown, by seconds.
 -- grain: one row per team, metric, started_on, place
 with
 
@@ -13,6 +14,7 @@ spent as (
         workload,
         gpus,
         us / 1e6 as seconds,
+        whole_us / 1e6 as cost_seconds,
         whole_us / 1e6 * gpus as gpu_seconds
     from series_observations
 
@@ -27,6 +29,7 @@ spent as (
         workload,
         gpus,
         us / 1e6 as seconds,
+        us / 1e6 as cost_seconds,
         us / 1e6 * gpus as gpu_seconds
     from series_shares
 
@@ -47,6 +50,7 @@ spent as (
         workload,
         gpus,
         null as seconds,
+        lost_us / 1e6 as cost_seconds,
         lost_gpu_us / 1e6 as gpu_seconds
     from series_ends
     where outcome in ('failed', 'timeout', 'lost', 'preempted')
@@ -67,11 +71,13 @@ compared as (
         spent.seconds,
         case when found.metric like '%_seconds' then classes.before_value end
             as expected_seconds,
+        spent.cost_seconds,
+        spent.gpu_seconds,
         case
             when found.metric like '%_seconds' and classes.before_value is not null
-                then spent.gpu_seconds * (1 - classes.before_value / spent.seconds)
-            else spent.gpu_seconds
-        end as excess_gpu_seconds
+                then 1 - classes.before_value / spent.seconds
+            else 1
+        end as excess_ratio
     from fresh_regressions as found
     inner join spent
         on
@@ -92,9 +98,16 @@ ranked as (
 
     select
         *,
+        cost_seconds * excess_ratio as excess_seconds,
+        gpu_seconds * excess_ratio as excess_gpu_seconds,
         row_number() over (
             partition by team, metric, started_on
-            order by excess_gpu_seconds desc nulls last, job_no asc, attempt asc, day asc
+            order by
+                excess_gpu_seconds desc nulls last,
+                excess_seconds desc nulls last,
+                job_no asc,
+                attempt asc,
+                day asc
         ) as place
     from compared
 
@@ -112,6 +125,7 @@ select
     ranked.gpus,
     ranked.seconds,
     ranked.expected_seconds,
+    ranked.excess_seconds,
     ranked.excess_gpu_seconds
 from ranked
 inner join warehouse.job_names_kept as names on ranked.job_no = names.job_no
