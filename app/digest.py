@@ -149,7 +149,7 @@ def gather(week: str | None, team: str) -> Digest:
         published=published,
         target=target,
         numbers=_numbers(scope, now, before, target),
-        silent=kpis.not_reported(now) if now["attempts"] else "",
+        silent=kpis.not_reported(now, named=str) if now["attempts"] else "",
         change=now["ett"] - before["ett"] if known else None,
         days=data.frame(*by_day, scope.first_day, scope.last_day, scope.weight, target),
         days_before=earlier.with_columns(pl.col("day") + _WEEK),
@@ -248,7 +248,7 @@ def _numbers(
         change = "" if value is None or previous is None else difference(value - previous)
         return Number(measures[key], label, value, previous, show(value), change, note)
 
-    silent = kpis.not_reported(now)
+    silent = kpis.not_reported(now, named=str)
     budget = data.row(selects.BUDGET, *scope.month, target) if target is not None else {}
     left = budget.get("left_ratio")
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
@@ -80,14 +80,21 @@ def row(
         )
 
 
-def not_reported(window: Mapping[str, Any], weight: str = filters.WEIGHTS[0]) -> str:
-    """Why nothing of ETT can be said of this window so weighed; empty where something can."""
+def not_reported(
+    window: Mapping[str, Any],
+    weight: str = filters.WEIGHTS[0],
+    named: Callable[[str], str] = words.code,
+) -> str:
+    """Why nothing of ETT can be said of this window so weighed; empty where something can.
+
+    `named` writes the formats that do not report it: as Markdown, unless told otherwise.
+    """
     if openings.tells_more_by_wall(window):
         return "" if weight != filters.WEIGHTS[0] else "the GPUs of these jobs are unknown"
     if window.get("instrumented_ratio"):
         return ""
     formats = data.frame("select distinct format from sources order by 1").to_series().to_list()
-    return f"Not reported by {words.code(', '.join(map(str, formats)))} dumps"
+    return f"Not reported by {named(', '.join(map(str, formats)))} dumps"
 
 
 def team(row: Mapping[str, Any], before: float | None, chosen: filters.Scope, silent: str) -> str:

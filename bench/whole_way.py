@@ -55,6 +55,7 @@ def _ingested(seed: int, per_day: float, ratio: float) -> tuple[Floats, bool]:
         with dump.open("w", encoding="utf-8") as file:
             for event in _events(seed, per_day, ratio):
                 file.write(json.dumps(event) + "\n")
+        last_day = BEGINS + timedelta(days=_DAYS - 1)
         end = f"{BEGINS + timedelta(days=_DAYS)}T00:00:00Z"
         with redirect_stdout(io.StringIO()):
             status = cli.main(["--warehouse", str(warehouse), "--as-of", end, str(dump)])
@@ -66,8 +67,8 @@ def _ingested(seed: int, per_day: float, ratio: float) -> tuple[Floats, bool]:
                 [_TEAMS[0], _METRIC, BEGINS + timedelta(days=FIRST_DAY - 14)],
             ).fetchall()[0][0]
         with duckdb.connect(str(warehouse / "warehouse.duckdb"), read_only=True) as reader:
-            cells = regression_tables.cells(reader)
-    panel = series.panels(cells, BEGINS + timedelta(days=_DAYS - 1)).levels
+            cells = regression_tables.cells(reader, last_day)
+    panel = series.panels(cells, last_day).levels
     return method_only(panel)[panel.keys.index((_TEAMS[0], _METRIC))], bool(was_opened)
 
 

@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import shutil
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
 
@@ -223,7 +223,10 @@ def _fill(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
             model.serve(connection)
             return found.result()
         except BaseException:
-            beside.interrupt()  # the pool waits for it
+            # the pool waits for it: each of its queries is ended, whatever it is at now
+            while not found.done():
+                beside.interrupt()
+                wait([found], timeout=0.05)
             raise
 
 

@@ -214,6 +214,11 @@ def take_facts_back(connection: duckdb.DuckDBPyConnection) -> None:
                 f"insert into {name}_kept ({columns}) select {columns} from {name}_aside"
             )
         connection.execute(f"drop table {name}_aside")
+    # an earlier release told it as nothing (ruling R19)
+    connection.execute(
+        "update attempt_facts_kept set lost_gpu_us = null, caused_recovery_gpu_us = null "
+        "where gpus is null and lost_gpu_us = 0 and caused_recovery_gpu_us = 0"
+    )
 
 
 def _drop(warehouse: Warehouse, before_us: int) -> None:

@@ -51,6 +51,22 @@ _SQL_TYPES = {
     pl.Boolean: "boolean",
 }
 
+# Failures fall on GPU-seconds, as the rate of METRICS.md does; where the GPUs of no attempt are
+# known up to that day, on seconds. A mixture would be neither, and would move with what is known.
+_READ = """
+create or replace temp view read_cells as
+select *
+from warehouse.series_cells_kept
+where
+    metric not like 'failures%'
+    or size >= 0
+    or not exists (
+        select 1
+        from warehouse.series_cells_kept
+        where metric = 'failures' and size >= 0 and exposure > 0 and day <= date '{through}'
+    )
+"""
+
 # logs and their squares are kept in millionths, seconds of shares in thousandths
 _CELLS = """
 select
@@ -75,7 +91,7 @@ from (
             when is_share then 1e3
             else 1.0
         end as unit
-    from warehouse.series_cells_kept
+    from read_cells
 )
 order by metric, team, day, workload, size, trial, model
 """
@@ -96,7 +112,7 @@ set
     severity = case when verdict = 'mix' then severity else 'ticket' end
 where not exists (
     select 1
-    from warehouse.series_cells_kept as cells
+    from read_cells as cells
     where
         cells.metric = found.metric
         and (cells.team = found.team or found.team = 'fleet')
@@ -146,6 +162,7 @@ def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
         found = [f"found_{name}" for name in (*SCHEMAS, "sentences", "marks")]
         for name in (*found, "fresh_regressions", "touched_days"):
             connection.execute(f"drop table if exists temp.{name}")
+        connection.execute("drop view if exists temp.read_cells")
         model.forget(connection, "alerts")
     return None
 
@@ -168,8 +185,11 @@ def say_unknown(connection: duckdb.DuckDBPyConnection, reason: str) -> None:
     )
 
 
-def cells(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """The sums of `series_cells` in the units of `series.COLUMNS`."""
+def cells(connection: duckdb.DuckDBPyConnection, through: date) -> pl.DataFrame:
+    """The sums of `series_cells` that are read on the day `through`, in the units of
+    `series.COLUMNS`. Leaves them as the temporary view `read_cells`.
+    """
+    connection.execute(_READ.format(through=through))
     told: pl.DataFrame = connection.sql(_CELLS).pl()
     return told.cast(dict(series.COLUMNS))  # type: ignore[arg-type]
 
@@ -179,7 +199,7 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     inputs = _fingerprint(connection, settings, through)
     if inputs == _made_of(connection):
         return
-    found = detect(cells(connection), through, settings)
+    found = detect(cells(connection, through), through, settings)
     for name in SCHEMAS:
         _keep(connection, f"found_{name}", getattr(found, name))
     connection.execute(_UNWEIGHED)

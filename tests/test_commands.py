@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -57,7 +58,10 @@ def test_ctrl_c_while_streamlit_is_imported_ends_it_in_one_sentence(
     assert (130, f"{name}: stopped.\n") == interrupted_importing("streamlit", line, tmp_path)
 
 
-@pytest.mark.parametrize(("told", "threads"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2)])
+@pytest.mark.parametrize(
+    ("told", "threads"),
+    [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, min(2, len(os.sched_getaffinity(0))))],
+)
 def test_a_command_calculates_in_one_thread_unless_told_otherwise(
     told: dict[str, str], threads: int, tmp_path: Path
 ) -> None:

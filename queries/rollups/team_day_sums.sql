@@ -262,16 +262,12 @@ select
     charged.pt2_compile_recovery_gpu_us,
     charged.checkpoint_load_recovery_gpu_us,
     coalesce(begun.queue_us, 0) as queue_us,
-    -- nothing, not unknown, where nothing began or ended
-    case
-        when begun.team is not null then begun.queue_gpu_us
-        when charged.gpu_us is not null then 0
-    end as queue_gpu_us,
+    -- nothing, not unknown, where nothing of known GPUs began or ended
+    coalesce(begun.queue_gpu_us, case when charged.gpu_us is not null then 0 end)
+        as queue_gpu_us,
     coalesce(ended.interruption_loss_us, 0) as interruption_loss_us,
-    case
-        when ended.team is not null then ended.interruption_loss_gpu_us
-        when charged.gpu_us is not null then 0
-    end as interruption_loss_gpu_us,
+    coalesce(ended.interruption_loss_gpu_us, case when charged.gpu_us is not null then 0 end)
+        as interruption_loss_gpu_us,
     -- counts
     coalesce(running.attempts_running, 0) as attempts_running,
     coalesce(running.jobs_running, 0) as jobs_running,

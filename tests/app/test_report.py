@@ -16,6 +16,7 @@ import pytest
 from app import data, digest, regressed, report, report_text, words
 from tests.app import found, serving
 from tests.app.opening import open_page
+from tests.queries.engine import ingest
 
 WEEK = "2026-W09"  # 23 Feb to 1 Mar
 
@@ -43,6 +44,25 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     printed = capsys.readouterr()
     assert "" == printed.out
     return printed.err
+
+
+def test_a_format_that_reports_nothing_is_named_without_marks_of_markdown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    dump = tmp_path / "sacct.txt"
+    dump.write_text(
+        "JobID|State|Start|End|AllocTRES\n"
+        "1|COMPLETED|2026-02-24T10:00:00|2026-02-24T12:00:00|gres/gpu=8\n"
+        "2|COMPLETED|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=8\n"
+    )
+
+    assert 0 == ingest(tmp_path, dump)
+    capsys.readouterr()
+    said = [written(capsys, "--format", name, "--week", WEEK) for name in ("md", "html")]
+
+    assert r"Not reported by slurm\-sacct dumps." in said[0]
+    assert "Not reported by slurm-sacct dumps." in said[1]
 
 
 def test_the_numbers_are_those_of_the_window(

@@ -65,6 +65,40 @@ def warehouse(loaded: Path, tmp_path: Path) -> Path:
     return tmp_path / "warehouse"
 
 
+@pytest.mark.parametrize(("known", "sizes"), [(True, {3}), (False, {-1})])
+def test_failures_are_those_of_known_gpus_where_any_are_known(
+    tmp_path: Path, known: bool, sizes: set[int]
+) -> None:
+    failed = [
+        event
+        for job, gpus in (("a", 8 if known else None), ("b", None))
+        for event in failure(job, gpus)
+    ]
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", failed))
+    with duckdb.connect(str(tmp_path / "warehouse" / "warehouse.duckdb")) as reader:
+        read = regression_tables.cells(reader, FIRST)
+    rates = read.filter(pl.col("metric").str.starts_with("failures"))
+
+    assert {"failures", "failures_gpu_hardware"} <= set(rates["metric"])
+    assert sizes == set(rates["size"])
+    # a level is nobody's denominator
+    assert -1 in read.filter(pl.col("metric") == "ett_ratio")["size"]
+
+
+def failure(job: str, gpus: int | None) -> list[dict[str, object]]:
+    begins = datetime(FIRST.year, FIRST.month, FIRST.day, tzinfo=UTC).timestamp()
+    said = {"job_id": job} | ({} if gpus is None else {"gpus": gpus})
+    return [
+        said | {"ts": begins, "event": "attempt_start"},
+        said
+        | {"ts": begins + 10, "end_ts": begins + 500, "event": "phase_start"}
+        | {"phase": "training"},
+        said
+        | {"ts": begins + 600, "event": "attempt_end", "outcome": "failed"}
+        | {"category": "gpu_hardware/gpu_off_bus"},
+    ]
+
+
 @pytest.fixture
 def through(monkeypatch: pytest.MonkeyPatch) -> list[date]:
     """The last days with which the detector is run from now on."""
@@ -264,9 +298,8 @@ def classes(metric: str, *cells: str) -> list[tuple[float, ...]]:
             " date '2026-01-09' as after_to",
             {"metric": metric},
         )
-        connection.execute("create schema warehouse")
         connection.execute(
-            "create table warehouse.series_cells_kept as"
+            "create table read_cells as"
             " select 'feed' as team, *, 'x' as workload, 3 as size"
             f" from (values {', '.join(cells)}) as told (metric, day, exposure, total, amount_us)"
         )

@@ -197,6 +197,30 @@ def test_what_was_pruned_keeps_its_numbers_whatever_comes_later(
     assert 0 == warehouse_command("check", warehouse)
 
 
+def test_what_an_earlier_release_told_of_unknown_gpus_of_pruned_jobs_is_unknown_now(
+    tmp_path: Path,
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    events = [
+        {name: value for name, value in event.items() if name != "gpus"}
+        | ({"outcome": "failed"} if event["event"] == "attempt_end" else {})
+        for event in life("early")
+    ]
+    ingest(warehouse, write_dump(tmp_path / "early.jsonl", events))
+    ingest(warehouse, write_dump(tmp_path / "late.jsonl", later(5, life("late"))))
+
+    assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-05")
+    change(
+        "update attempt_facts_kept set lost_gpu_us = 0, caused_recovery_gpu_us = 0 "
+        "where gpus is null",
+        "update meta set facts_models = 'of an earlier release'",
+    )(warehouse)
+    assert 0 == warehouse_command("rebuild", warehouse)
+    assert [(None,)] == rows(
+        warehouse, "select lost_gpu_seconds from attempts where job_id = 'early'"
+    )
+
+
 def test_readers_are_led_to_the_detail_that_a_prune_wrote_anew(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     events = [event for number in range(30) for event in later(8, life(f"job {number}"))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from itertools import chain
@@ -14,10 +15,13 @@ import duckdb
 import pytest
 
 from ingest import detail, publish
+from ingest.settings import Settings
 from ingest.warehouse import Warehouse
-from queries import NothingPublished, model, published
+from queries import NothingPublished, model, published, regression_tables
 from tests.ingest.warehouses import ROOT, STARTED_AT, alive, contents, life
 from tests.queries.engine import ingest, rows, write_dump
+
+ENDLESS = "select sum(a.range * b.range) from range(9000000) a, range(9000000) b"
 
 
 def ingest_jobs(folder: Path, *jobs: str) -> Path:
@@ -75,6 +79,33 @@ def test_the_rest_is_whole_though_what_got_worse_is_there_first(
     monkeypatch.setattr(model, "serve", late)
 
     assert early == contents(ingest_jobs(tmp_path / "late", "a", "b"))
+
+
+def test_a_publication_that_is_stopped_waits_for_no_query_of_the_detector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = threading.Event()
+    ended: list[str] = []
+
+    def search(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+        stopped.wait(60)
+        time.sleep(0.2)  # at no query when it is stopped, and then at one after the other
+        for query in (ENDLESS, ENDLESS):
+            try:
+                connection.execute(query)
+            except duckdb.InterruptException:
+                ended.append(query)
+
+    def stop(connection: duckdb.DuckDBPyConnection) -> None:
+        stopped.set()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(regression_tables, "serve", search)
+    monkeypatch.setattr(model, "serve", stop)
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+
+    assert 130 == ingest(tmp_path / "warehouse", dump)
+    assert [ENDLESS, ENDLESS] == ended
 
 
 def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:

@@ -649,6 +649,25 @@ def test_a_day_on_which_no_attempt_ended_lost_nothing_to_interruptions(
     )
 
 
+@pytest.mark.parametrize("workload", ["production", "exploration"])
+@pytest.mark.parametrize("outcome", ["completed", "failed"])
+def test_an_end_on_unknown_gpus_leaves_what_is_known_of_the_day(
+    load: Callable[..., Path], outcome: str, workload: str
+) -> None:
+    """Whether both are of one row of the rollup or of two."""
+    warehouse = load(
+        ran("known", 0, 200_000, gpus=8, workload="production")
+        + ran("unknown", 10, 20_000, outcome, workload=workload)
+    )
+
+    assert [(0.0,)] == rows(
+        warehouse,
+        "select interruption_loss_gpu_seconds from team_day "
+        "where team = 'fleet' and workload = 'all' and day = ?",
+        [FIRST],
+    )
+
+
 def test_excluded_jobs_are_visible_as_excluded_and_outside_every_rollup(
     load: Callable[..., Path], configured: Configured
 ) -> None:

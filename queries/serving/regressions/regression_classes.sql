@@ -2,7 +2,8 @@
 -- `speed_change` and `mix_change` sum over the classes to the change of the mean, exactly: of a
 -- class the mean weight times its change, and its mean times the change of its weight. A class
 -- that was absent on one side has changed in weight only.
--- Values are in the unit of the series: seconds, ratios, or failures per 1,000 GPU-days.
+-- Values are in the unit of the series: seconds, ratios, or failures per 1,000 GPU-days (where no
+-- GPUs are known at all: per 1,000 attempt-days).
 -- grain: one row per team, metric, started_on, workload, size
 with
 
@@ -26,7 +27,7 @@ told as (
             else 0
         end) / case when found.metric like '%_seconds' then 1e6 else 1 end as amount
     from fresh_regressions as found
-    inner join warehouse.series_cells_kept as cells
+    inner join read_cells as cells
         on
             (found.team = cells.team or found.team = 'fleet')
             and (

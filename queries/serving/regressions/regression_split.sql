@@ -1,7 +1,7 @@
 -- The change of the mean from the days before to the days of a regression, as speed (the same
 -- work takes longer) and mix (other work): they sum to it exactly.
--- All are in the unit of the series: seconds, ratios, or failures per 1,000 GPU-days (an
--- attempt of unknown GPUs counts as one).
+-- All are in the unit of the series: seconds, ratios, or failures per 1,000 GPU-days (where
+-- no GPUs are known at all: per 1,000 attempt-days).
 -- grain: one row per team, metric, started_on
 select
     team,
