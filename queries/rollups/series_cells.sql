@@ -93,21 +93,25 @@ stopped as (
 
     union all
 
-    -- what failures fall on: GPU-seconds; where the GPUs are unknown, seconds
+    -- what failures fall on, of attempts that tell nothing of themselves too: GPU-seconds; where the
+    -- GPUs are unknown, seconds
     select
-        team,
+        days.team,
         'failures' as metric,
-        day,
-        workload,
-        gpus,
+        days.day,
+        days.workload,
+        days.gpus,
         '' as trial,
         '' as model,
-        whole_us // 1000000 * coalesce(gpus, 1) as exposure,
+        days.wall_us // 1000000 * coalesce(days.gpus, 1) as exposure,
         0 as total,
         0 as amount_us,
         0 as gpu_us
-    from series_shares
-    where metric = 'ett_ratio'
+    from attempt_day_facts_kept as days
+    inner join touched_days as touched on days.day = touched.day
+    where
+        days.is_counted
+        and days.wall_us > 0
 
 ),
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 import shutil
 from collections import defaultdict
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -331,3 +333,38 @@ def test_evidence_that_came_in_pieces_is_what_a_whole_publication_tells(
     assert 0 == neither
     assert within >= 10
     assert before >= 10
+
+
+def test_failures_of_jobs_that_only_the_scheduler_knows_are_held_against_their_gpu_days(
+    tmp_path: Path,
+) -> None:
+    """Accounting says nothing of phases; that a job held GPUs, and failed, it says."""
+    chance = random.Random(8)
+    begins = datetime(2026, 1, 5, tzinfo=UTC)
+    dump = tmp_path / "sacct.txt"
+    with dump.open("w") as lines:
+        lines.write("JobID|State|ExitCode|Start|End|Account|AllocTRES\n")
+        for day, number in product(range(91), range(15)):
+            has_failed = chance.random() < (0.5 if 80 <= day < 90 else 0.05)
+            start = begins + timedelta(days=day, minutes=30 * number)
+            lines.write(
+                f"{100 * day + number}|{'FAILED' if has_failed else 'COMPLETED'}"
+                f"|{int(has_failed)}:0|{start:%FT%T}|{start + timedelta(hours=2):%FT%T}"
+                "|feed|gres/gpu=8\n"
+            )
+
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+    [(observed,)] = rows(
+        tmp_path / "warehouse",
+        "select observed from regressions "
+        "where state = 'open' and team = 'feed' and metric = 'failures_unknown'",
+    )
+    # as the page Failures tells it of the same days: nothing was preempted
+    [(told,)] = rows(
+        tmp_path / "warehouse",
+        "select interruptions_per_1000_gpu_days from window_ends"
+        "('feed', 'all', date '2026-03-26', date '2026-04-04', 'all') "
+        "where day is null",
+    )
+
+    assert observed == pytest.approx(told)
