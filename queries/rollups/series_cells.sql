@@ -93,8 +93,8 @@ stopped as (
 
     union all
 
-    -- what failures fall on, of attempts that tell nothing of themselves too: GPU-seconds; where the
-    -- GPUs are unknown, seconds
+    -- what failures fall on, of attempts that tell nothing of themselves too: GPU-seconds; where
+    -- the GPUs are unknown, seconds
     select
         days.team,
         'failures' as metric,
