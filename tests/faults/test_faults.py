@@ -109,7 +109,7 @@ def test_a_file_layer_that_fails_at_any_point_leaves_the_last_publication_standi
     warehouse: Path, undisturbed: Path, dumps: list[Path], preload: Path
 ) -> None:
     before = contents(warehouse)
-    for call, at in (("fsync", 6), ("rename", 2), ("write", 40)):
+    for call, at in (("fsync", 6), ("rename", 2), ("write", 10)):
         failed = run(
             warehouse,
             dumps[1],

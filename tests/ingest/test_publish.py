@@ -84,10 +84,11 @@ def test_the_rest_is_whole_though_what_got_worse_is_there_first(
 def test_a_publication_that_is_stopped_waits_for_no_query_of_the_detector(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped = threading.Event()
+    begun, stopped = threading.Event(), threading.Event()
     ended: list[str] = []
 
     def search(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+        begun.set()
         stopped.wait(60)
         time.sleep(0.2)  # at no query when it is stopped, and then at one after the other
         for query in (ENDLESS, ENDLESS):
@@ -97,6 +98,7 @@ def test_a_publication_that_is_stopped_waits_for_no_query_of_the_detector(
                 ended.append(query)
 
     def stop(connection: duckdb.DuckDBPyConnection) -> None:
+        begun.wait(60)
         stopped.set()
         raise KeyboardInterrupt
 
