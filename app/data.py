@@ -65,9 +65,8 @@ def published() -> Path:
 
 def pin() -> Path:
     """Let everything this run reads come from the publish of now; returns its file."""
-    _pinned.set(published())
     _ran.set({})
-    return _reading()
+    return _newest()
 
 
 def frame(sql: str, *parameters: object) -> pl.DataFrame:
@@ -81,7 +80,7 @@ def frame(sql: str, *parameters: object) -> pl.DataFrame:
     except duckdb.Error as error:
         raise ViewFailed(_view(sql), _first_line(error)) from error
     try:
-        return _cached(_identity(pin()), sql, parameters)
+        return _cached(_identity(_newest()), sql, parameters)
     except (NothingPublished, FileNotFoundError, duckdb.Error) as error:
         raise ViewFailed(_view(sql), _first_line(error)) from error
 
@@ -148,6 +147,11 @@ def midnight(day: date, time_zone: str) -> datetime:
     """The UTC instant (naive, as the warehouse keeps times) at which a day starts in its zone."""
     start = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(time_zone))
     return start.astimezone(ZoneInfo("UTC")).replace(tzinfo=None)
+
+
+def _newest() -> Path:
+    _pinned.set(published())
+    return _reading()
 
 
 def _reading() -> Path:

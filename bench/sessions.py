@@ -33,6 +33,7 @@ from queries import published
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("", "lost-time", "start-recover", "checkpoints", "failures", "jobs", "data")
 TEAMS = ("fleet", "ranking", "feed", "ads")
+KEPT = 3  # published files, as an ingest keeps them
 START_SECONDS, CLICK_SECONDS = 60.0, 120.0
 
 
@@ -48,7 +49,6 @@ class Pace:
     click: float = 10.0
     publish: float = 15.0
     line: float = 60.0
-    kept: int = 3  # published files, as an ingest keeps them
 
 
 @dataclass(slots=True)
@@ -166,7 +166,7 @@ def _publisher(warehouse: Path, pace: Pace, seen: Seen, over: threading.Event) -
         shutil.copy(now, warehouse / f"serving-{number}.duckdb")
         (warehouse / "CURRENT.new").write_text(f"serving-{number}.duckdb", encoding="utf-8")
         (warehouse / "CURRENT.new").rename(warehouse / "CURRENT")
-        (warehouse / f"serving-{number - pace.kept}.duckdb").unlink(missing_ok=True)
+        (warehouse / f"serving-{number - KEPT}.duckdb").unlink(missing_ok=True)
         seen.publishes += 1
 
 

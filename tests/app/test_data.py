@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from datetime import date, datetime
 from pathlib import Path
 
@@ -87,6 +88,19 @@ def test_a_publish_is_followed_unless_a_run_has_pinned_one(warehouse: Path) -> N
 
     assert pinned != data.pin()
     assert 0 == data.row("select count(*) as n from attempts")["n"]
+
+
+def test_what_a_page_ran_is_shown_though_its_file_is_pruned_meanwhile(warehouse: Path) -> None:
+    def page() -> str:
+        first = serving.publish(warehouse, serving.fleet(days=3), sequence=1)
+        data.pin()
+        data.frame("select $1 as early", 7)
+        serving.publish(warehouse, serving.fleet(days=4), sequence=2)
+        first.unlink()
+        data.frame("select $1 as late", 8)
+        return data.shown("select $1 as early") + data.shown("select $1 as late")
+
+    assert "select 7 as earlyselect 8 as late" == copy_context().run(page)
 
 
 def test_a_pinned_file_that_is_pruned_gives_way_to_the_next(warehouse: Path) -> None:

@@ -14,10 +14,7 @@ pytestmark = pytest.mark.slow
 
 def test_a_publish_in_the_middle_of_clicks_breaks_no_page(tmp_path: Path) -> None:
     serving.publish(tmp_path, serving.fleet(teams=sessions.TEAMS[1:], days=20))
-    # an ingest publishes every 15 s at most: a page has the time of three to be read to its end
-    pace = sessions.Pace(
-        sessions=3, seconds=6, clicks=20, click=0.2, publish=1.0, line=3.0, kept=60
-    )
+    pace = sessions.Pace(sessions=3, seconds=6, clicks=20, click=0.2, publish=1.0, line=3.0)
     seen = sessions.soak(tmp_path, pace)
 
     assert [] == seen.failures
