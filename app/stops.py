@@ -154,6 +154,12 @@ def load_sentence(load: pl.DataFrame) -> str:
     )
 
 
+def dearest_domains(found: pl.DataFrame) -> list[str]:
+    """The domains of a table with what each lost, the dearest first and the unknown last."""
+    dearest = found.sort(-pl.col("domain_lost_gpu_seconds"), "failure_domain", nulls_last=True)
+    return dearest["failure_domain"].unique(maintain_order=True).to_list()
+
+
 def cells(domains: pl.DataFrame) -> pl.DataFrame:
     """Rows of `window_domains` as cells of the heat table."""
     return domains.select(

@@ -217,11 +217,10 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
         shown = teams[:MOST_TEAMS]
         if chosen.team in teams and chosen.team not in shown:
             shown = [*shown[:-1], chosen.team]
-        domains = cells.sort(-pl.col("domain_lost_gpu_seconds"), "failure_domain", nulls_last=True)
         parts.chart(
             heat(
                 stops.cells(cells.filter(pl.col("team").is_in(shown))),
-                domains["failure_domain"].unique(maintain_order=True).to_list(),
+                stops.dearest_domains(cells),
                 shown,
                 colours,
                 show=lambda value: words.ratio(value) if value >= 0.0005 else "< 0.1 %",

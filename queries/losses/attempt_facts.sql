@@ -84,7 +84,7 @@ select
     compiles.recompiles,
     -- outside every ratio and rollup: no GPUs, or left out by the settings
     coalesce(gpus.gpus <> 0, true) and excluded.job_no is null as is_counted,
-    -- what its interruption cost; nothing, of unknown GPUs, is not nothing of any GPU
+    -- what its interruption cost; of unknown GPUs unknown, though it cost no time
     coalesce(losses.lost_us, 0) as lost_us,
     case when losses.job_no is null then gpus.gpus * 0 else losses.lost_gpu_us end as lost_gpu_us,
     coalesce(losses.caused_recovery_us, 0) as caused_recovery_us,

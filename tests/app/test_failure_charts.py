@@ -11,7 +11,7 @@ from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
 from app.charts.load import preemption_by_load
 from app.palette import DARK, LIGHT
-from app.stops import load_sentence
+from app.stops import dearest_domains, load_sentence
 from tests.app.serving import HOSTILE
 
 FIRST = date(2026, 3, 1)
@@ -236,3 +236,13 @@ def test_names_above_a_table_of_one_row_have_room() -> None:
 
     # plotly gives names no room that it would take from less than this
     assert figure.layout.minreducedheight < figure.layout.height - 44
+
+
+def test_domains_of_unknown_cost_come_last() -> None:
+    found = pl.DataFrame(
+        [("host", None), ("network", 60.0), ("storage", 3600.0), ("network", 60.0)],
+        {"failure_domain": pl.String, "domain_lost_gpu_seconds": pl.Float64},
+        orient="row",
+    )
+
+    assert ["storage", "network", "host"] == dearest_domains(found)

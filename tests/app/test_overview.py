@@ -153,6 +153,20 @@ def test_only_the_five_that_cost_most_are_listed(warehouse: Path) -> None:
     assert ["7", "6", "5", "4", "3"] == [re.findall(r"measure\\-(\d)", text)[0] for text in told]
 
 
+def test_of_regressions_of_unknown_cost_the_newest_is_first_as_on_their_page(
+    warehouse: Path,
+) -> None:
+    unknown = [
+        {**SLOWER, "metric": f"measure-{day}", "started_on": date(2026, 3, day)}
+        | {"lost_gpu_seconds_per_day": None}
+        for day in (1, 3, 2)
+    ]
+    with_regressions(warehouse, *unknown)
+    told = [text for text in markdown(open_page()) if "measure" in text]
+
+    assert ["3", "2", "1"] == [re.findall(r"measure\\-(\d)", text)[0] for text in told]
+
+
 def test_a_price_is_said_of_losses_and_regressions(warehouse: Path) -> None:
     with_regressions(warehouse, SLOWER, price=(2.0, "EUR"))
     page = open_page()
