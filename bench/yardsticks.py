@@ -71,7 +71,7 @@ def _increment(folder: Path, events: int) -> None:
     """A small batch onto the warehouse that the clean runs left, beside all its facts anew."""
     batch = _dump(folder, "batch", BATCH_EVENTS, "0", seed=11, days=2)
     warehouse = folder / "warehouse"
-    small = python("-m", "ingest.cli", "--warehouse", warehouse, batch)
+    small = _command("ett-ingest", "--warehouse", warehouse, batch)
     told = folder / "sweep.json"
     rebuild = python("-m", "bench.rebuild", warehouse, told)
     sweep = json.loads(told.read_text(encoding="utf-8"))["sweep_seconds"]
@@ -173,9 +173,14 @@ def _with_every_field(days: list[Path]) -> set[bytes]:
     return found
 
 
+def _command(name: str, *arguments: object) -> Cost:
+    """Run a console script of this installation, as users do."""
+    return run([str(Path(sys.executable).with_name(name)), *map(str, arguments)])
+
+
 def _ingest(folder: Path, dump: Path) -> Cost:
     shutil.rmtree(folder / "warehouse", ignore_errors=True)
-    return python("-m", "ingest.cli", "--warehouse", folder / "warehouse", dump)
+    return _command("ett-ingest", "--warehouse", folder / "warehouse", dump)
 
 
 def _bare(folder: Path, dump: Path, *options: str) -> Cost:

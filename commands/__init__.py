@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from importlib import import_module
 
 _INTERRUPTED = 130
 
 
 def ingest() -> int:
-    return _run("ett-ingest", "ingest.cli")
+    return _at_once(_run("ett-ingest", "ingest.cli"))
 
 
 def warehouse() -> int:
-    return _run("ett-warehouse", "ingest.keep")
+    return _at_once(_run("ett-warehouse", "ingest.keep"))
 
 
 def explain() -> int:
-    return _run("ett-explain", "ingest.explain_log")
+    return _at_once(_run("ett-explain", "ingest.explain_log"))
 
 
 def report() -> int:
-    return _run("ett-report", "app.report")
+    return _at_once(_run("ett-report", "app.report"))
 
 
 def dashboard() -> int:
@@ -55,6 +56,21 @@ def _run(name: str, module: str) -> int:
     except KeyboardInterrupt:
         _say_stopped(name)
         return _INTERRUPTED
+
+
+def _at_once(status: int) -> int:
+    """End the process here, with all that it opened closed: to take the modules apart that it has
+    imported, object by object, is a third of a command that does little.
+
+    Where something cannot be written the status is left to the interpreter, which says so.
+    """
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # it was closed before the start
+                stream.flush()
+    except (OSError, ValueError):
+        return status
+    os._exit(status)
 
 
 def _calculate_in_one_thread() -> None:

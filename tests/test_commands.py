@@ -79,3 +79,36 @@ def test_a_command_calculates_in_one_thread_unless_told_otherwise(
     )
 
     assert (0, f"{threads}\n") == (ended.returncode, ended.stdout)
+
+
+def test_what_a_command_says_arrives_though_it_ends_at_once(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.jsonl"
+    dump.write_text('{"event": "alive", "job_id": "a", "ts": 1767225600}\n')
+    ended = subprocess.run(
+        [*started("ett-ingest"), "--warehouse", str(tmp_path / "warehouse"), str(dump)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert "loaded 1 event of 1 job from 1 file" in ended.stdout
+    assert (tmp_path / "warehouse" / "CURRENT").is_file()
+
+
+def test_a_command_whose_words_cannot_be_written_says_so(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.jsonl"
+    dump.write_text('{"event": "alive", "job_id": "a", "ts": 1767225600}\n')
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*started("ett-ingest"), "--warehouse", str(tmp_path / "warehouse"), str(dump)],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert ended.returncode != 0
+    assert "No space left on device" in ended.stderr
