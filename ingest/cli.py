@@ -9,8 +9,6 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -321,8 +319,7 @@ class _Run:
                     published = time.monotonic()
             if not self.is_dry:
                 self._move_clocks(summary)
-        with self._checkpoint():
-            self._publish()
+        self._publish()
         shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
 
     def _incoming(
@@ -349,14 +346,6 @@ class _Run:
         ]
         if self.moment.as_of_us is not None and known:
             loader.move_clocks(self.warehouse, known, self.settings, self.moment.as_of_us)
-
-    @contextmanager
-    def _checkpoint(self) -> Iterator[None]:
-        """Bring the log into the file meanwhile: who closes the file would have to wait for it."""
-        with self.warehouse.connection.cursor() as beside, ThreadPoolExecutor(1) as pool:
-            pool.submit(beside.execute, "checkpoint warehouse")
-            # where it fails nothing is lost: the log says it all, and the next one tries again
-            yield
 
     def _publish(self) -> None:
         if not self.is_dry and not publish.is_published(self.warehouse):

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -221,6 +222,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
         found = pool.submit(_look_for_regressions, beside, settings)
         try:
             model.serve(connection)
+            _take_log_in(connection)
             return found.result()
         except BaseException:
             # the pool waits for it: each of its queries is ended, whatever it is at now
@@ -228,6 +230,13 @@ def _fill(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
                 beside.interrupt()
                 wait([found], timeout=0.05)
             raise
+
+
+def _take_log_in(connection: duckdb.DuckDBPyConnection) -> None:
+    """Bring the log into the warehouse's file: who closes that file would have to wait for it."""
+    # where it fails the log says it all, and the next one tries again
+    with suppress(duckdb.TransactionException, duckdb.IOException):
+        connection.execute("checkpoint warehouse")
 
 
 def _look_for_regressions(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:

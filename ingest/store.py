@@ -35,15 +35,19 @@ def deduplicate(connection: duckdb.DuckDBPyConnection) -> None:
     again, the telling of the newest dump stays: it decides between dumps. Most batches say nothing
     twice and speak of new jobs: then no row is touched. Needs the dumps' clocks in the ledger.
     """
-    if not (_says_something_twice(connection) or _speaks_of_known_jobs(connection)):
+    says_twice = _says_something_twice(connection)
+    if not (says_twice or _speaks_of_known_jobs(connection)):
         return
-    connection.execute(
-        "create or replace temp table told_once as select * exclude (place) from ("
-        f"select batch.*, {_identity(_batch_values(connection))} as identity, "
-        "row_number() over (partition by batch.job_key, identity "
-        "order by files.clock_us desc nulls last, batch.file_no) as place "
-        "from batch left join files on batch.file_no = files.file_no) where place = 1"
-    )
+    told = f"select batch.*, {_identity(_batch_values(connection))} as identity from batch"
+    if says_twice:
+        told = (
+            "select told.* exclude (place) from (select told.*, "
+            "row_number() over (partition by told.job_key, told.identity "
+            "order by files.clock_us desc nulls last, told.file_no) as place "
+            f"from ({told}) as told left join files on told.file_no = files.file_no) as told "
+            "where place = 1"
+        )
+    connection.execute(f"create or replace temp table told_once as {told}")
     for table in TABLES:
         _forget_known(connection, table)
     connection.execute(

@@ -115,6 +115,22 @@ def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
         connection.execute(f"drop {kind} if exists temp.{model.name}")
 
 
+def show(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
+    """Let the models of these layers be read as temporary views of their names, and compute none.
+
+    For who asks for few of their rows and columns, and once. What they read is looked up when they
+    are asked, along the search path of that moment.
+    """
+    for model in models(*layers):
+        _run(connection, f"create or replace temp view {model.name} as {model.sql}")
+
+
+def hide(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
+    """Drop what `show` made."""
+    for model in models(*layers):
+        connection.execute(f"drop view if exists temp.{model.name}")
+
+
 def serve(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the attached database `serving` with what readers see, from the database `warehouse`.
 

@@ -163,7 +163,7 @@ def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
         for name in (*found, "fresh_regressions", "touched_days"):
             connection.execute(f"drop table if exists temp.{name}")
         connection.execute("drop view if exists temp.read_cells")
-        model.forget(connection, "alerts")
+        model.hide(connection, "alerts")
     return None
 
 
@@ -244,9 +244,9 @@ def _keep_evidence(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
         # of single attempts only those during it are told of
         "on marks.day between fresh.started_on and fresh.after_to"
     )
-    connection.execute("use warehouse")
-    model.compute(connection, "alerts")
-    connection.execute("use serving")
+    # single attempts are read through them: of all that they tell, only what is asked for
+    connection.execute("set search_path = 'serving,warehouse'")
+    model.show(connection, "alerts")
     return kept
 
 
