@@ -110,6 +110,33 @@ def test_a_publication_that_is_stopped_waits_for_no_query_of_the_detector(
     assert [ENDLESS, ENDLESS] == ended
 
 
+def test_the_log_is_in_the_file_before_a_publication_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens the warehouse after a kill would have to read it in."""
+    log = tmp_path / "warehouse" / "warehouse.duckdb.wal"
+    served, synced = model.serve, publish._sync
+    sizes: list[int] = []
+
+    def size() -> int:
+        return log.stat().st_size if log.exists() else 0
+
+    def serve(connection: duckdb.DuckDBPyConnection) -> None:
+        sizes.append(size())
+        served(connection)
+
+    def sync(path: Path) -> None:
+        sizes.append(size())
+        synced(path)
+
+    monkeypatch.setattr(model, "serve", serve)
+    monkeypatch.setattr(publish, "_sync", sync)
+    ingest_jobs(tmp_path, "a")
+
+    committed, named = sizes
+    assert 0 == named < committed
+
+
 def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
     warehouse = ingest_jobs(tmp_path, "a")
     before = published(warehouse), os.stat(published(warehouse)).st_mtime_ns
