@@ -7,6 +7,8 @@ import sys
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
+from unittest.mock import patch
 
 from ingest import cli, plan
 
@@ -20,7 +22,9 @@ def eager_ingest(said: Path, warehouse: Path, *dumps: Path) -> BaseProcess:
     places to die at. What it warns of goes to the file `said`.
     """
     process = _FORKS.Process(target=_ingest, args=(said, warehouse, *dumps))
-    process.start()
+    # it would begin by running its parent's main module: whatever page a test showed last here
+    with patch.dict(sys.modules, {"__main__": ModuleType("__main__")}):
+        process.start()
     return process
 
 
