@@ -26,6 +26,9 @@ _WHY: Final = {
 }
 
 
+_LEAVING = "is_signing_out"
+
+
 def readers() -> Readers | None:
     """Who may read; None: whoever reaches the server. Raises UnusableAuth."""
     return _read(os.environ.get("ETT_CONFIG") or "ett.toml")
@@ -39,13 +42,17 @@ def verdict(now: datetime) -> Verdict:
 
 def door(found: Verdict) -> None:
     """The whole page of one who may not read: why not, and what to do."""
+    if st.session_state.get(_LEAVING):  # the browser still holds what says who it is
+        st.title("Signing out")
+        st.markdown("This takes a moment. If it does not end, reload the page and try again.")
+        return
     st.title("Sign in" if found in (Verdict.UNKNOWN, Verdict.EXPIRED) else "No access")
     st.markdown(_WHY[found])
     if found in (Verdict.UNKNOWN, Verdict.EXPIRED):
         st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login)
     else:
         st.caption(f"Signed in as {words.code(_name(), 256)}")
-        st.button("Sign out", icon=":material/logout:", on_click=st.logout)
+        st.button("Sign out", icon=":material/logout:", on_click=_sign_out)
 
 
 def account() -> None:
@@ -54,7 +61,13 @@ def account() -> None:
         return
     with st.sidebar.container(gap=None):
         st.caption(f"Signed in as {words.code(_name(), 256)}")
-        st.button("Sign out", type="tertiary", icon=":material/logout:", on_click=st.logout)
+        st.button("Sign out", type="tertiary", icon=":material/logout:", on_click=_sign_out)
+
+
+def _sign_out() -> None:
+    """Leave, in this session until the browser's answer begins another."""
+    st.session_state[_LEAVING] = True
+    st.logout()
 
 
 def _name() -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app import dashboard, sign_in
 from app.readers import Readers, UnusableAuth, Verdict, judged, provider, read_readers
@@ -206,3 +207,19 @@ def secrets(folder: Path, **changed: object) -> Path:
     path = folder / "secrets.toml"
     path.write_text("\n".join(["[auth]", *lines]))
     return path
+
+
+def test_who_signs_out_is_asked_to_sign_in_only_when_the_browser_has_forgotten_them() -> None:
+    def page() -> None:
+        from app import sign_in
+        from app.readers import Verdict
+
+        sign_in.door(Verdict.UNKNOWN)
+
+    leaving = AppTest.from_function(page)
+    leaving.session_state["is_signing_out"] = True
+    leaving.run()
+    gone = AppTest.from_function(page).run()
+
+    assert ("Signing out", []) == (leaving.title[0].value, list(leaving.button))
+    assert ("Sign in", ["Sign in"]) == (gone.title[0].value, [one.label for one in gone.button])

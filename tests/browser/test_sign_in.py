@@ -128,6 +128,7 @@ def test_who_is_listed_reads_and_signs_out(closed: str, page: Page, heard: Heard
 
     page.get_by_role("button", name="Sign out").click()
 
+    # not before the browser has forgotten who it was
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in", timeout=SOON)
     page.goto(f"{closed}/jobs")
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in", timeout=SOON)
