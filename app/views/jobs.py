@@ -15,7 +15,7 @@ select
     team,
     lost_gpu_seconds / 3600 as lost_gpu_hours,
     (wall_seconds - effective_seconds) / 3600 as lost_wall_hours,
-    ett_ratio * 100 as ett_percent,
+    coalesce(ett_gpu_ratio, ett_ratio) * 100 as ett_percent,
     gpus,
     attempts,
     interruptions,
@@ -84,11 +84,12 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
             f"{words.many(found, 'job')} {days} of {chosen.team}, {chosen.workload} workloads{most}"
         )
         is_weighed = jobs["lost_gpu_hours"].null_count() < jobs.height
-        ordered = (
-            "Sorted by GPU-hours lost"
-            if is_weighed
-            else "Sorted by hours lost: their GPUs are unknown"
-        )
+        if is_weighed:
+            ordered = "Sorted by GPU-hours lost"
+        elif jobs["lost_wall_hours"].null_count() < jobs.height:
+            ordered = "Sorted by hours lost: their GPUs are unknown"
+        else:
+            ordered = "Sorted by id: what they lost, their sources do not say"
         st.caption(
             f"{words.many(found, 'job')} {days}{most}. {ordered}. Select a row to see the job."
         )

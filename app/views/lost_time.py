@@ -70,7 +70,7 @@ select
     team,
     gpus,
     attempts,
-    ett_ratio * 100 as ett_percent
+    ett_gpu_ratio * 100 as ett_percent
 from window_job_losses($1, $2, $3, $4, $5)
 order by lost_gpu_seconds desc, job_id
 limit 20
@@ -79,21 +79,22 @@ limit 20
 # What it lost in hours: for attempts whose GPUs are unknown. {lost}: of one attempt, in seconds.
 ATTEMPTS = """
 select
-    job_id,
-    {lost} / 3600 as lost_wall_hours,
-    attempt,
-    team,
-    outcome,
-    wall_seconds / 3600 as wall_hours,
-    ended_at
-from attempts
-where
-    is_counted
-    and is_instrumented
-    and {lost} > 0
-    and ($1 = 'fleet' or team = $1)
-    and ($2 = 'all' or workload = $2)
-    and ended_day between $3 and $4
+    spent.job_id,
+    spent.{lost} / 3600 as lost_wall_hours,
+    spent.attempt,
+    spent.team,
+    attempts.outcome,
+    spent.wall_seconds / 3600 as wall_hours,
+    attempts.ended_at
+from (
+    select *, wall_seconds - effective_seconds as all_seconds
+    from window_attempts($1, $2, $3, $4)
+) as spent
+inner join attempts
+    on
+        spent.job_id = attempts.job_id
+        and spent.attempt = attempts.attempt
+where spent.{lost} > 0
 order by lost_wall_hours desc, job_id, attempt
 limit 20
 """
@@ -262,8 +263,7 @@ with (
         "Which jobs should someone look at first? Select a row to see the job.",
     ),
 ):
-    lost = "(wall_seconds - effective_seconds)" if area == filters.ALL else f"{area}_seconds"
-    sql = JOBS if is_weighed else ATTEMPTS.format(lost=lost)
+    sql = JOBS if is_weighed else ATTEMPTS.format(lost=f"{area}_seconds")
     jobs = data.frame(sql, *chosen.now, *((area,) if is_weighed else ()))
     if jobs.is_empty():
         st.caption("No job lost time to this in these days. Choose more days, or all areas.")

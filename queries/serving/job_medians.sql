@@ -2,8 +2,9 @@
 -- grain: one row
 -- macro: chosen_team
 select
-    count(ett_ratio) as jobs,
-    quantile_disc(ett_ratio, 0.5) as ett_p50_ratio
+    count(coalesce(ett_gpu_ratio, ett_ratio)) as jobs,
+    -- by wall time where its GPUs are unknown, as the job itself is told
+    quantile_disc(coalesce(ett_gpu_ratio, ett_ratio), 0.5) as ett_p50_ratio
 from jobs
 where
     team = chosen_team

@@ -31,7 +31,9 @@ select
     round(sum((wall_seconds - effective_seconds) * gpus), 6) as lost_gpu_seconds,
     -- ratios
     round(sum(effective_seconds), 6)
-    / nullif(round(sum(wall_seconds) - sum(uninstrumented_seconds), 6), 0) as ett_ratio
+    / nullif(round(sum(wall_seconds) - sum(uninstrumented_seconds), 6), 0) as ett_ratio,
+    round(sum(effective_seconds * gpus), 6)
+    / nullif(round(sum((wall_seconds - uninstrumented_seconds) * gpus), 6), 0) as ett_gpu_ratio
 from attempts
 where job_id in (select names.job_id from publishing_names as names)
 group by job_id

@@ -1,5 +1,5 @@
--- The hundred jobs of one scope whose attempts that ended in the days that a reader chooses lost
--- most to one area, or to `all`: each attempt counts whole.
+-- The hundred jobs of one scope that lost most to one area, or to `all`, in the days that a reader
+-- chooses: of an attempt that crosses their borders, or still runs, what lies within.
 -- grain: one row per job_id
 -- macro: chosen_team, chosen_workload, first_day, last_day, chosen_area
 with
@@ -25,13 +25,7 @@ lost as (
             when 'shutdown' then shutdown_seconds
             when 'unaccounted' then unaccounted_seconds
         end) as lost_gpu_seconds
-    from attempts
-    where
-        is_counted
-        and is_instrumented
-        and (chosen_team = 'fleet' or team = chosen_team)
-        and (chosen_workload = 'all' or workload = chosen_workload)
-        and ended_day between first_day and last_day
+    from window_attempts(chosen_team, chosen_workload, first_day, last_day)
     group by job_id
 
 ),
@@ -53,8 +47,8 @@ told as (
         any_value(team) as team,
         arg_max(gpus, attempt) as gpus,
         count(*) as attempts,
-        sum(wall_seconds) as wall_seconds,
-        sum(effective_seconds) as effective_seconds,
+        sum(wall_seconds * gpus) as gpu_seconds,
+        sum(effective_seconds * gpus) as effective_gpu_seconds,
         sum(scheduling_seconds * gpus) as scheduling,
         sum(hardware_setup_seconds * gpus) as hardware_setup,
         sum(launcher_init_seconds * gpus) as launcher_init,
@@ -68,12 +62,8 @@ told as (
         sum(data_wait_seconds * gpus) as data_wait,
         sum(shutdown_seconds * gpus) as shutdown,
         sum(unaccounted_seconds * gpus) as unaccounted
-    from attempts
-    where
-        job_id in (select worst.job_id from worst)
-        and is_counted
-        and is_instrumented
-        and ended_day between first_day and last_day
+    from window_attempts(chosen_team, chosen_workload, first_day, last_day)
+    where job_id in (select worst.job_id from worst)
     group by job_id
 
 ),
@@ -81,8 +71,8 @@ told as (
 charged as (
 
     unpivot told
-    on columns(* exclude (job_id, team, gpus, attempts, wall_seconds, effective_seconds))
-    into name area value gpu_seconds
+    on columns(* exclude (job_id, team, gpus, attempts, gpu_seconds, effective_gpu_seconds))
+    into name area value area_gpu_seconds
 
 ),
 
@@ -90,8 +80,8 @@ causes as (
 
     select
         job_id,
-        arg_max(area, gpu_seconds) as largest_area,
-        max(gpu_seconds) as largest_gpu_seconds
+        arg_max(area, area_gpu_seconds) as largest_area,
+        max(area_gpu_seconds) as largest_gpu_seconds
     from charged
     group by job_id
 
@@ -102,7 +92,7 @@ select
     told.team,
     told.gpus,
     told.attempts,
-    told.effective_seconds / nullif(told.wall_seconds, 0) as ett_ratio,
+    told.effective_gpu_seconds / nullif(told.gpu_seconds, 0) as ett_gpu_ratio,
     worst.lost_gpu_seconds,
     causes.largest_area,
     causes.largest_gpu_seconds

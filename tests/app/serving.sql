@@ -145,6 +145,11 @@ select
         sum(effective_seconds) / nullif(sum(wall_seconds - uninstrumented_seconds), 0),
         null
     ) as ett_ratio,
+    if(
+        bool_and(is_instrumented),
+        sum(effective_seconds * gpus) / nullif(sum((wall_seconds - uninstrumented_seconds) * gpus), 0),
+        null
+    ) as ett_gpu_ratio,
     if(bool_and(is_instrumented), sum((wall_seconds - effective_seconds) * gpus), null) as lost_gpu_seconds
 from attempts
 group by job_id;
@@ -178,6 +183,15 @@ select
     coalesce(columns('^(.*recovery_us)$'), 0) as '\1'
 from attempts
 where is_counted;
+
+create table attempt_days as
+select *
+from charges
+semi join (
+    select job_id, attempt
+    from attempts
+    where is_instrumented and started_day <> ended_day
+) as split using (job_id, attempt);
 
 create table team_day_totals as
 with times as (

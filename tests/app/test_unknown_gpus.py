@@ -197,3 +197,19 @@ def test_no_empty_figure_is_drawn(path: str, drawn: list[str]) -> None:
     told = [chart.proto.alt for chart in open_page(path).get("plotly_chart")]
 
     assert drawn == [text.split(",")[0] for text in told]
+
+
+def test_jobs_whose_sources_say_nothing_of_losses_are_not_said_to_be_sorted_by_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = serving.fleet(teams=("ranking",), days=30)
+    attempts = [each for each in known.attempts if "uninstrumented" in each.areas]
+    assert attempts
+    assert all(each.gpus for each in attempts)
+    serving.publish(tmp_path, replace(known, attempts=attempts))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+
+    told = said(open_page(JOBS))
+
+    assert any("what they lost, their sources do not say" in text for text in told)
+    assert not any("GPUs are unknown" in text for text in told)

@@ -99,16 +99,39 @@ def test_the_days_of_an_area_are_its_window(fleet: Path) -> None:
     assert whole == pytest.approx(sum(row["gpu_seconds"] for row in days))
 
 
+@pytest.mark.parametrize(("team", "workload", "days"), SCOPES)
+def test_what_the_attempts_of_a_window_spent_is_what_the_window_says(
+    fleet: Path, team: str, workload: str, days: tuple[date, date]
+) -> None:
+    """Of attempts that cross its borders, and of those that still run, what lies within."""
+    attempts = table(fleet, "from window_attempts(?, ?, ?, ?)", [team, workload, *days])
+    areas = rows(
+        fleet,
+        "select area, sum(seconds), sum(gpu_seconds) from window_areas(?, ?, ?, ?) "
+        "where area <> 'uninstrumented' group by area",
+        [team, workload, *days],
+    )
+
+    assert len(attempts) == len({(row["job_id"], row["attempt"]) for row in attempts}) > 0
+    for area, seconds, gpu_seconds in areas:
+        spent = [(row[f"{area}_seconds"], row["gpus"]) for row in attempts]
+        assert seconds == pytest.approx(sum(each for each, _ in spent), abs=1e-4)
+        assert gpu_seconds == pytest.approx(sum(each * (gpus or 0) for each, gpus in spent))
+
+
+@pytest.mark.parametrize("days", SPANS)
 @pytest.mark.parametrize("area", ["all", "trainer_init", "unsaved"])
-def test_jobs_are_those_that_lost_most_to_an_area(fleet: Path, area: str) -> None:
-    found = table(fleet, "from window_job_losses('fleet', 'all', ?, ?, ?)", [FIRST, LAST, area])
+def test_jobs_are_those_that_lost_most_to_an_area(
+    fleet: Path, area: str, days: tuple[date, date]
+) -> None:
+    found = table(fleet, "from window_job_losses('fleet', 'all', ?, ?, ?)", [*days, area])
     column = "wall_seconds - effective_seconds" if area == "all" else f"{area}_seconds"
     expected = rows(
         fleet,
-        f"select job_id, sum(gpus * ({column})) as lost from attempts "
-        "where is_counted and is_instrumented and ended_day between ? and ? "
+        f"select job_id, sum(gpus * ({column})) as lost "
+        "from window_attempts('fleet', 'all', ?, ?) "
         "group by job_id having lost > 0 order by lost desc, job_id limit 100",
-        [FIRST, LAST],
+        list(days),
     )
     ranked = sorted(found, key=lambda row: (-row["lost_gpu_seconds"], row["job_id"]))
 
@@ -224,3 +247,33 @@ def moved(*cells: dict[str, Any]) -> dict[str, float]:
     select = "from window_moves('fleet', 'all', 'gpu', $1, $1, $2, $2)"
     with macros({"cells_by_team_day": pl.DataFrame(cells)}, "window_moves") as connection:
         return {row["area"]: row["moved_ratio"] for row in rows_of(connection, select, LAST, FIRST)}
+
+
+def test_the_ett_of_a_job_is_of_its_gpu_time(tmp_path: Path) -> None:
+    """An hour of training on one GPU, and one of starting on 99."""
+    begins = 1_772_323_200  # 2026-03-01T00:00:00Z
+    told = [
+        {"job_id": "mix", "attempt": attempt, "ts": ts, **event}
+        for attempt, (gpus, phase) in enumerate(((1, "training"), (99, "trainer_init")), 1)
+        for ts, event in (
+            (begins + 3600 * (attempt - 1), {"event": "attempt_start", "gpus": gpus}),
+            (
+                begins + 3600 * (attempt - 1),
+                {"event": "phase_start", "phase": phase, "end_ts": begins + 3600 * attempt},
+            ),
+            (begins + 3600 * attempt, {"event": "attempt_end", "outcome": "completed"}),
+        )
+    ]
+    dump = write_dump(tmp_path / "job.jsonl", told)
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+
+    [job] = table(tmp_path / "warehouse", "from jobs")
+    [lost] = table(
+        tmp_path / "warehouse",
+        "from window_job_losses('fleet', 'all', ?, ?, 'all')",
+        [FIRST, FIRST],
+    )
+
+    assert (0.5, 0.01) == (job["ett_ratio"], job["ett_gpu_ratio"])
+    assert 0.01 == lost["ett_gpu_ratio"]
+    assert 99 * 3600 == lost["lost_gpu_seconds"]
