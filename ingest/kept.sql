@@ -69,7 +69,13 @@ create table attempt_facts_kept (
     launcher_init_recovery_us hugeint,
     trainer_init_recovery_us hugeint,
     pt2_compile_recovery_us hugeint,
-    checkpoint_load_recovery_us hugeint
+    checkpoint_load_recovery_us hugeint,
+    scheduling_startup_us hugeint,
+    hardware_setup_startup_us hugeint,
+    launcher_init_startup_us hugeint,
+    trainer_init_startup_us hugeint,
+    pt2_compile_startup_us hugeint,
+    checkpoint_load_startup_us hugeint
 );
 
 create table attempt_day_facts_kept (

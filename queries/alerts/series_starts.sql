@@ -17,12 +17,13 @@ started as (
             else 'retry'
         end as trial,
         facts.first_batch_day as day,
-        facts.scheduling_us,
-        facts.hardware_setup_us,
-        facts.launcher_init_us,
-        facts.trainer_init_us,
-        facts.pt2_compile_us,
-        facts.checkpoint_load_us,
+        -- up to the first batch; of what was pruned under an earlier release, the whole attempt
+        coalesce(facts.scheduling_startup_us, facts.scheduling_us) as scheduling_us,
+        coalesce(facts.hardware_setup_startup_us, facts.hardware_setup_us) as hardware_setup_us,
+        coalesce(facts.launcher_init_startup_us, facts.launcher_init_us) as launcher_init_us,
+        coalesce(facts.trainer_init_startup_us, facts.trainer_init_us) as trainer_init_us,
+        coalesce(facts.pt2_compile_startup_us, facts.pt2_compile_us) as pt2_compile_us,
+        coalesce(facts.checkpoint_load_startup_us, facts.checkpoint_load_us) as checkpoint_load_us,
         facts.tts_us,
         facts.ttr_us
     from attempt_facts_kept as facts

@@ -80,25 +80,39 @@ followed as (
             and windows.previous_attempt = previous.attempt
     left join first_batches on windows.attempt_no = first_batches.attempt_no
 
+),
+
+placed as (
+
+    select
+        told_apart.attempt_no,
+        told_apart.from_us,
+        told_apart.to_us,
+        case
+            when followed.is_instrumented then told_apart.area
+            else 'uninstrumented'
+        end as area,
+        followed.follows_interruption,
+        followed.is_instrumented
+        and told_apart.area in (
+            'scheduling', 'hardware_setup', 'launcher_init',
+            'trainer_init', 'pt2_compile', 'checkpoint_load'
+        )
+        and (
+            followed.first_batch_us is null
+            or told_apart.from_us < followed.first_batch_us
+        ) as is_startup
+    from told_apart
+    inner join followed on told_apart.attempt_no = followed.attempt_no
+
 )
 
 select
-    told_apart.attempt_no,
-    told_apart.from_us,
-    told_apart.to_us,
-    case
-        when followed.is_instrumented then told_apart.area
-        else 'uninstrumented'
-    end as area,
-    followed.is_instrumented
-    and followed.follows_interruption
-    and told_apart.area in (
-        'scheduling', 'hardware_setup', 'launcher_init',
-        'trainer_init', 'pt2_compile', 'checkpoint_load'
-    )
-    and (
-        followed.first_batch_us is null
-        or told_apart.from_us < followed.first_batch_us
-    ) as is_recovery
-from told_apart
-inner join followed on told_apart.attempt_no = followed.attempt_no
+    attempt_no,
+    from_us,
+    to_us,
+    area,
+    -- in an area of start-up, and before the first batch: a later compile starts nothing
+    is_startup,
+    is_startup and follows_interruption as is_recovery
+from placed

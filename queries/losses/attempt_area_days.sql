@@ -1,5 +1,5 @@
 -- The seconds of each attempt on each day by area, in microseconds, wide: one column an area, and
--- the recovery share of the start-up areas beside them.
+-- of the start-up areas beside them what came before the first batch, and what was recovery.
 -- grain: one row per attempt_no, day
 with
 
@@ -12,7 +12,10 @@ summed as (
         cast(sum(intervals.to_us - intervals.from_us) as bigint) as us,
         cast(sum(
             case when intervals.is_recovery then intervals.to_us - intervals.from_us else 0 end
-        ) as bigint) as recovery_us
+        ) as bigint) as recovery_us,
+        cast(sum(
+            case when intervals.is_startup then intervals.to_us - intervals.from_us else 0 end
+        ) as bigint) as startup_us
     from area_intervals as intervals
     inner join calendar_pieces as calendar
         on
@@ -53,6 +56,13 @@ select
     max(case when area = 'pt2_compile' then recovery_us else 0 end)
         as pt2_compile_recovery_us,
     max(case when area = 'checkpoint_load' then recovery_us else 0 end)
-        as checkpoint_load_recovery_us
+        as checkpoint_load_recovery_us,
+    -- of which before the first batch
+    max(case when area = 'scheduling' then startup_us else 0 end) as scheduling_startup_us,
+    max(case when area = 'hardware_setup' then startup_us else 0 end) as hardware_setup_startup_us,
+    max(case when area = 'launcher_init' then startup_us else 0 end) as launcher_init_startup_us,
+    max(case when area = 'trainer_init' then startup_us else 0 end) as trainer_init_startup_us,
+    max(case when area = 'pt2_compile' then startup_us else 0 end) as pt2_compile_startup_us,
+    max(case when area = 'checkpoint_load' then startup_us else 0 end) as checkpoint_load_startup_us
 from summed
 group by attempt_no, day

@@ -22,6 +22,12 @@ select
     sum(launcher_init_recovery_us) as launcher_init_recovery_us,
     sum(trainer_init_recovery_us) as trainer_init_recovery_us,
     sum(pt2_compile_recovery_us) as pt2_compile_recovery_us,
-    sum(checkpoint_load_recovery_us) as checkpoint_load_recovery_us
+    sum(checkpoint_load_recovery_us) as checkpoint_load_recovery_us,
+    sum(scheduling_startup_us) as scheduling_startup_us,
+    sum(hardware_setup_startup_us) as hardware_setup_startup_us,
+    sum(launcher_init_startup_us) as launcher_init_startup_us,
+    sum(trainer_init_startup_us) as trainer_init_startup_us,
+    sum(pt2_compile_startup_us) as pt2_compile_startup_us,
+    sum(checkpoint_load_startup_us) as checkpoint_load_startup_us
 from attempt_area_days
 group by attempt_no

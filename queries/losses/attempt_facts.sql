@@ -111,7 +111,13 @@ select
     coalesce(areas.launcher_init_recovery_us, 0) as launcher_init_recovery_us,
     coalesce(areas.trainer_init_recovery_us, 0) as trainer_init_recovery_us,
     coalesce(areas.pt2_compile_recovery_us, 0) as pt2_compile_recovery_us,
-    coalesce(areas.checkpoint_load_recovery_us, 0) as checkpoint_load_recovery_us
+    coalesce(areas.checkpoint_load_recovery_us, 0) as checkpoint_load_recovery_us,
+    coalesce(areas.scheduling_startup_us, 0) as scheduling_startup_us,
+    coalesce(areas.hardware_setup_startup_us, 0) as hardware_setup_startup_us,
+    coalesce(areas.launcher_init_startup_us, 0) as launcher_init_startup_us,
+    coalesce(areas.trainer_init_startup_us, 0) as trainer_init_startup_us,
+    coalesce(areas.pt2_compile_startup_us, 0) as pt2_compile_startup_us,
+    coalesce(areas.checkpoint_load_startup_us, 0) as checkpoint_load_startup_us
 from windows
 inner join job_instrumentation as instrumentation on windows.job_no = instrumentation.job_no
 inner join attempt_gpus as gpus

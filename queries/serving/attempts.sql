@@ -118,7 +118,15 @@ select
     facts.launcher_init_recovery_us,
     facts.trainer_init_recovery_us,
     facts.pt2_compile_recovery_us,
-    facts.checkpoint_load_recovery_us
+    facts.checkpoint_load_recovery_us,
+    -- before the first batch; of what was pruned under an earlier release, the whole attempt
+    coalesce(facts.scheduling_startup_us, facts.scheduling_us) as scheduling_startup_us,
+    coalesce(facts.hardware_setup_startup_us, facts.hardware_setup_us) as hardware_setup_startup_us,
+    coalesce(facts.launcher_init_startup_us, facts.launcher_init_us) as launcher_init_startup_us,
+    coalesce(facts.trainer_init_startup_us, facts.trainer_init_us) as trainer_init_startup_us,
+    coalesce(facts.pt2_compile_startup_us, facts.pt2_compile_us) as pt2_compile_startup_us,
+    coalesce(facts.checkpoint_load_startup_us, facts.checkpoint_load_us)
+        as checkpoint_load_startup_us
 from warehouse.attempt_facts_kept as facts
 inner join publishing_names as names on facts.job_no = names.job_no
 left join warehouse.files as evidence_files

@@ -1,5 +1,6 @@
--- What waits for a first batch are made of, by day: the median seconds per area of first attempts
--- (`start`) and of attempts that recovered from an interruption (`recovery`), those that trained.
+-- What waits for a first batch are made of, by day: the median seconds per area, up to that batch,
+-- of first attempts (`start`) and of attempts that recovered from an interruption (`recovery`),
+-- those that trained.
 -- grain: one row per wait, day, area
 -- macro: chosen_team, chosen_workload, first_day, last_day
 with
@@ -10,25 +11,12 @@ started as (
         first_batch_day as day,
         case when ttr_us is not null then 'recovery' else 'start' end as wait,
         -- null: time to start begins after it
-        case when ttr_us is not null then scheduling_recovery_us end as scheduling_us,
-        case
-            when ttr_us is not null then hardware_setup_recovery_us
-            else 1e6 * hardware_setup_seconds
-        end as hardware_setup_us,
-        case
-            when ttr_us is not null then launcher_init_recovery_us
-            else 1e6 * launcher_init_seconds
-        end as launcher_init_us,
-        case
-            when ttr_us is not null then trainer_init_recovery_us
-            else 1e6 * trainer_init_seconds
-        end as trainer_init_us,
-        case when ttr_us is not null then pt2_compile_recovery_us else 1e6 * pt2_compile_seconds end
-            as pt2_compile_us,
-        case
-            when ttr_us is not null then checkpoint_load_recovery_us
-            else 1e6 * checkpoint_load_seconds
-        end as checkpoint_load_us
+        case when ttr_us is not null then scheduling_startup_us end as scheduling_us,
+        hardware_setup_startup_us as hardware_setup_us,
+        launcher_init_startup_us as launcher_init_us,
+        trainer_init_startup_us as trainer_init_us,
+        pt2_compile_startup_us as pt2_compile_us,
+        checkpoint_load_startup_us as checkpoint_load_us
     from attempts
     where
         is_counted

@@ -104,7 +104,13 @@ select
     if(is_recovering, round(1e6 * launcher_init), 0)::bigint as launcher_init_recovery_us,
     if(is_recovering, round(1e6 * trainer_init), 0)::bigint as trainer_init_recovery_us,
     if(is_recovering, round(1e6 * pt2_compile), 0)::bigint as pt2_compile_recovery_us,
-    if(is_recovering, round(1e6 * checkpoint_load), 0)::bigint as checkpoint_load_recovery_us
+    if(is_recovering, round(1e6 * checkpoint_load), 0)::bigint as checkpoint_load_recovery_us,
+    round(1e6 * scheduling)::bigint as scheduling_startup_us,
+    round(1e6 * hardware_setup)::bigint as hardware_setup_startup_us,
+    round(1e6 * launcher_init)::bigint as launcher_init_startup_us,
+    round(1e6 * trainer_init)::bigint as trainer_init_startup_us,
+    round(1e6 * pt2_compile)::bigint as pt2_compile_startup_us,
+    round(1e6 * checkpoint_load)::bigint as checkpoint_load_startup_us
 from told;
 
 create table stage_by_attempt as

@@ -82,6 +82,30 @@ def test_a_size_has_the_median_of_its_attempts(
         assert row["tts_p50_seconds"] == (percentile(waits, 50) / 1e6 if waits else None)
 
 
+def test_a_compile_after_the_first_batch_is_no_part_of_the_start(tmp_path: Path) -> None:
+    begins = 1_772_323_200  # 2026-03-01T00:00:00Z
+    phases = (("trainer_init", 0, 60), ("pt2_compile", 60, 90), ("training", 90, 900))
+    again = (("pt2_compile", 900, 1500), ("training", 1500, 3000))
+    of_all: dict[str, Any] = {"job_id": "a", "attempt": 1}
+    told = [
+        {**of_all, "event": "attempt_start", "ts": begins, "gpus": 8},
+        *(
+            {**of_all, "event": "phase_start", "phase": phase}
+            | {"ts": begins + first, "end_ts": begins + last}
+            for phase, first, last in (*phases, *again)
+        ),
+        {**of_all, "event": "attempt_end", "outcome": "completed", "ts": begins + 3000},
+    ]
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "a.jsonl", told))
+    found = table(
+        tmp_path / "warehouse", "from window_start_areas('fleet', 'all', ?, ?)", [FIRST, FIRST]
+    )
+
+    assert {"trainer_init": 60, "pt2_compile": 30} == {
+        row["area"]: row["p50_seconds"] for row in found if row["p50_seconds"]
+    }
+
+
 def test_areas_of_a_start_are_medians_of_first_attempts(
     fleet: Path, attempts: list[dict[str, Any]]
 ) -> None:
@@ -91,7 +115,7 @@ def test_areas_of_a_start_are_medians_of_first_attempts(
         if row["tts_us"] is not None and row["ttr_us"] is None:
             started[row["first_batch_day"]].append(row)
     expected = {
-        (day, area): (len(mine), percentile([row[f"{area}_seconds"] for row in mine], 50))
+        (day, area): (len(mine), percentile([row[f"{area}_startup_us"] for row in mine], 50) / 1e6)
         for day, mine in started.items()
         for area in AREAS
     }
