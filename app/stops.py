@@ -41,7 +41,7 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
         st.caption(
             f"Counted below: {words.count(now['counted'])} of "
             f"{words.many(now['interruptions'], 'interruption')}. Not counted are "
-            f"{words.many(now['preempted'], 'preemption')} and "
+            f"{words.many(_preempted_otherwise(now), 'preemption')} and "
             f"{words.count(now['uncategorised_interruptions'])} without a known cause, among "
             "others; choose all to see them."
         )
@@ -107,6 +107,12 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             else nameless,
             series=days["uncategorised_ratio"].to_list(),
         )
+
+
+def _preempted_otherwise(now: Mapping[str, Any]) -> int:
+    """Preemptions that infrastructure did not cause: one of its faults may end an attempt so."""
+    preempted_by_infra: int = now["infra_interruptions"] - now["infra_failures"]
+    return int(now["preempted"]) - preempted_by_infra
 
 
 def legend(drawn: Sequence[Shade], palette: Palette) -> None:

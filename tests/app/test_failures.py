@@ -65,6 +65,26 @@ def test_the_page_counts_infra_only_and_says_what_it_leaves_out(stopped: Path) -
     assert [NVLINK] == evidence_of(page).value["cause"].tolist()
 
 
+def test_a_preemption_that_infra_caused_is_not_said_to_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = [
+        event
+        for number in range(3)
+        for event in attempt(
+            f"more-{number}", 1, START, trains=60, outcome="preempted", category=NVLINK
+        )
+    ]
+    ingest(tmp_path, [*fleet_events(), *more], START + timedelta(days=2))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    page = open_page(FAILURES, days="7", attribution="infra")
+
+    assert any(
+        "Counted below: 4 of 7 interruptions. Not counted are 1 preemption and 1 without" in text
+        for text in said(page)
+    )
+
+
 def test_the_numbers_are_those_of_the_attempts(stopped: Path) -> None:
     gpu_days = (8 * 3700 * 2 + 16 * 1900 * 2 + 8 * 1000 * 2 + 8 * 7300 * 2) / 86400
     shown = numbers(open_page(FAILURES, days="7", attribution="all"))
