@@ -85,10 +85,14 @@ def tries(areas: pl.DataFrame) -> pl.DataFrame:
 
 
 def tries_beside(now: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
-    """The amounts of `tries` with those of the window before."""
+    """The amounts of `tries` with those of the window before; null where nothing ran in it."""
     before = _split(earlier).rename(lambda name: name if name == "area" else f"previous_{name}")
     amounts = now.select("area", "first_amount", "again_amount")
-    return amounts.join(before, on="area", how="left", maintain_order="left")
+    beside = amounts.join(before, on="area", how="left", maintain_order="left")
+    if earlier.is_empty():
+        return beside
+    # an area that took nothing then has no row
+    return beside.with_columns(pl.col("^previous_.*$").fill_null(0))
 
 
 def effective(by_day: pl.DataFrame) -> pl.DataFrame:

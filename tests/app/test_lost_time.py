@@ -222,6 +222,18 @@ def test_retries_are_hatched_and_areas_without_any_are_left_out() -> None:
     assert ("", "\\") == (first.marker.pattern.shape, again.marker.pattern.shape)
 
 
+def test_an_area_that_took_nothing_before_is_no_unknown_unless_nothing_ran() -> None:
+    frame = pl.DataFrame(
+        {"area": ["trainer_init"], "is_recovery": [False], "amount": [3600.0]},
+    )
+    ran = frame.with_columns(area=pl.lit("effective"))
+    columns = ["previous_first_amount", "previous_again_amount"]
+    tries = losses.tries(frame)
+
+    assert [(0.0, 0.0)] == losses.tries_beside(tries, ran).select(columns).rows()
+    assert [(None, None)] == losses.tries_beside(tries, ran.clear()).select(columns).rows()
+
+
 def test_a_cell_knows_its_team_and_area_and_shows_no_markup() -> None:
     cells = pl.DataFrame(
         {"team": [serving.HOSTILE], "area": ["hang"], "share_ratio": [0.123], "hover": ["x"]}
