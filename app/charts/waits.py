@@ -17,6 +17,7 @@ from app.palette import Palette, translucent
 
 _AREA: Final = "trainer_init"  # start-up is warm
 MINUTE, TWO_HOURS = 60.0, 7200.0
+SHORTEST: Final = 0.1  # seconds: what took less, or no time, stands here on a logarithmic axis
 
 
 def waits_by_day(
@@ -59,11 +60,12 @@ def wait_curves(
     """Which share of waits was over after how long: `now`, and `before` as a thin grey line.
 
     Both: up_to_seconds, share_ratio, in order. `ticked`: two waits to rule and name, the shorter
-    first, in seconds.
+    first, in seconds. What took less than SHORTEST is drawn there.
     """
     known = {name: value for name, value in ticked.items() if value is not None}
-    most = max([TWO_HOURS, *known.values()])
-    least = min([MINUTE, *known.values()])
+    places = [max(value, SHORTEST) for value in known.values()]
+    most = max([TWO_HOURS, *places])
+    least = min([MINUTE, *places])
     figure = drawn(
         palette,
         height,
@@ -84,12 +86,12 @@ def wait_curves(
                 "y1": 1,
                 "line": {"color": palette.text, "width": 1, "dash": "dot"},
             }
-            for value in known.values()
+            for value in places
         ],
         annotations=[
             {
                 "x": float(
-                    np.log10(value)
+                    np.log10(places[place])
                 ),  # an annotation on a logarithmic axis stands at the log
                 "yref": "paper",
                 "y": 1,
@@ -188,7 +190,7 @@ def _hollow(days: pl.DataFrame, palette: Palette) -> dict[str, Any]:
 def _curve(waits: pl.DataFrame, colour: str, width: float, name: str) -> dict[str, Any]:
     return {
         "type": "scatter",
-        "x": waits["up_to_seconds"].to_numpy(),
+        "x": waits["up_to_seconds"].clip(SHORTEST).to_numpy(),
         "y": waits["share_ratio"].to_numpy(),
         "name": name,
         "mode": "lines" if waits.height > 1 else "markers",

@@ -13,7 +13,7 @@ from app.charts.dumbbells import dumbbells
 from app.charts.lines import Line, lines_by_day
 from app.charts.made_of import made_of, tallest
 from app.charts.publishing import publishing
-from app.charts.waits import wait_curves, waits_by_day, waits_of_size
+from app.charts.waits import SHORTEST, wait_curves, waits_by_day, waits_of_size
 
 MOST_TEAMS = 12
 P50 = ("tts_p50_seconds", "ttr_p50_seconds")
@@ -188,7 +188,11 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
             measures=(f"{short}_p50_seconds", f"{short}_p90_seconds"),
             sql=waits.CURVES,
         )
-        st.caption(f"{name}; the grey line is the period before.")
+        is_short = mine["up_to_seconds"][0] < SHORTEST
+        st.caption(
+            f"{name}; the grey line is the period before."
+            + (f" What took less than {words.duration(SHORTEST)} stands there." if is_short else "")
+        )
 
 # -- by size -------------------------------------------------------------------------------------
 
@@ -243,8 +247,8 @@ with parts.card(
 
 with parts.card("PT2 compile", "Does the cache help, and is there more to compile?"):
     compiles = data.frame(waits.COMPILES, team, workload, first, newest).drop_nulls("day")
-    if compiles.is_empty():
-        st.caption("No source reports what the compile cache said here.")
+    if not compiles["hit_ratio"].count() + compiles["recompiles_per_attempt"].count():
+        st.caption("No source reports what the compile cache said, nor recompiles, here.")
     else:
         spine = data.frame(selects.DAYS, first, newest)
         by_day = spine.join(compiles, on="day", how="left", maintain_order="left")

@@ -12,7 +12,7 @@ waits as (
     from attempts
     where
         is_counted
-        and tts_us > 0
+        and tts_us is not null
         and (chosen_team = 'fleet' or team = chosen_team)
         and (chosen_workload = 'all' or workload = chosen_workload)
         and first_batch_day between first_day and last_day
@@ -25,7 +25,7 @@ waits as (
     from attempts
     where
         is_counted
-        and ttr_us > 0
+        and ttr_us is not null
         and (chosen_team = 'fleet' or team = chosen_team)
         and (chosen_workload = 'all' or workload = chosen_workload)
         and first_batch_day between first_day and last_day
@@ -36,7 +36,8 @@ stepped as (
 
     select
         wait,
-        cast(ceil(24 * log2(us)) as integer) as step,
+        -- what took no time has no logarithm: it is over within the first step, a microsecond
+        cast(ceil(24 * log2(greatest(us, 1))) as integer) as step,
         count(*) as attempts
     from waits
     group by all

@@ -265,6 +265,17 @@ def test_the_curve_names_its_p50_and_p90() -> None:
     assert "hv" == figure.data[1].line.shape
 
 
+def test_what_took_no_time_stands_at_the_edge_of_a_logarithmic_axis() -> None:
+    curve = pl.DataFrame({"up_to_seconds": [1e-6], "share_ratio": [1.0]})
+    figure = wait_curves(curve, curve.clear(), {"p50": 0.0, "p90": 0.0}, LIGHT, 280)
+    low, _ = figure.layout.xaxis.range
+
+    assert [-1.0, -1.0] == [note.x for note in figure.layout.annotations]
+    assert "p50 0 s" == figure.layout.annotations[0].text
+    assert [0.1] == list(figure.data[1].x)
+    assert low < -1
+
+
 def test_lines_are_named_at_their_end() -> None:
     days = waited(1.0, 2.0).select(
         "day", "is_complete", hit="p50_seconds", miss="p90_seconds", previous_hit="p50_seconds"

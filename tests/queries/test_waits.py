@@ -8,8 +8,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from tests.app.macros import macros
+from tests.app.macros import rows as told
 from tests.oracle.fleets import random_fleet
 from tests.oracle.measures import percentile
 from tests.queries.engine import ingest, rows, table, write_dump
@@ -53,13 +56,38 @@ def test_a_curve_counts_every_wait_that_was_over_by_then(
         [team, workload, FIRST, LAST],
     )
     for wait, column in (("start", "tts_us"), ("recovery", "ttr_us")):
-        waits = [row[column] for row in of(attempts, team, workload) if row[column]]
+        waits = [row[column] for row in of(attempts, team, workload) if row[column] is not None]
         steps = [row for row in found if row["wait"] == wait]
 
         assert [
             sum(us <= row["up_to_seconds"] * 1e6 * (1 + 1e-12) for us in waits) for row in steps
         ] == [row["attempts"] for row in steps]
         assert 1 == steps[-1]["share_ratio"]
+
+
+WAITED: dict[str, Any] = {
+    "team": "feed",
+    "workload": "production",
+    "is_counted": True,
+    "started_day": FIRST,
+    "first_batch_day": FIRST,
+}
+
+
+def test_what_took_no_time_is_counted_among_the_waits_that_were_over() -> None:
+    waits = pl.DataFrame([{**WAITED, "tts_us": us, "ttr_us": 0} for us in (0, 0, 2**26)])
+    with macros({"attempts": waits}, "window_wait_shares") as connection:
+        found = told(
+            connection,
+            "select wait, attempts, share_ratio from window_wait_shares('feed', 'all', ?, ?) "
+            "order by wait, step",
+            FIRST,
+            LAST,
+        )
+
+    assert [("recovery", 3, 1.0), ("start", 2, 2 / 3), ("start", 3, 1.0)] == [
+        tuple(row.values()) for row in found
+    ]
 
 
 @pytest.mark.parametrize(("team", "workload"), SCOPES)
@@ -179,6 +207,34 @@ def test_compiles_agree_with_the_cache_hits_of_the_days(fleet: Path) -> None:
     )
 
     assert days == {row["day"]: row["hit_ratio"] for row in found if row["day"] is not None}
+
+
+def test_recompiles_are_of_all_that_compiled_and_hits_of_those_that_tell() -> None:
+    def compiled(cache: str | None, recompiles: int | None, seconds: float = 10) -> dict[str, Any]:
+        told = {"cache": cache, "recompiles": recompiles, "pt2_compile_seconds": seconds}
+        return {**WAITED, **told}
+
+    silent = {"started_day": LAST, "cache": None, "recompiles": None}
+    frame = pl.DataFrame(
+        [
+            compiled("hit", 0),
+            compiled(None, 5),
+            compiled(None, 3, seconds=0),
+            compiled(None, None),
+            compiled(None, None, seconds=0),
+            compiled("hit", 1) | silent,
+        ]
+    )
+    with macros({"attempts": frame}, "window_compiles") as connection:
+        found = told(
+            connection,
+            "select attempts, hits, hit_ratio, recompiles_per_attempt "
+            "from window_compiles('fleet', 'all', ?, ?) where day is not null order by day",
+            FIRST,
+            LAST,
+        )
+
+    assert [(4, 1, 1.0, 2.0), (1, 0, None, None)] == [tuple(row.values()) for row in found]
 
 
 def test_a_share_that_publishes_is_of_the_shutdown_of_the_team(tmp_path: Path) -> None:
