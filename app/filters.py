@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final, TypeVar
 
@@ -159,6 +159,11 @@ def area() -> str:
         )
     say_if_refused("area", asked, [ALL, *LOST_AREAS], chosen)
     return str(chosen)
+
+
+def by_gpus(scope: Scope) -> Scope:
+    """The same scope for what counts in GPU-hours, whichever weight is chosen."""
+    return replace(scope, weight=WEIGHTS[0])
 
 
 def sentence(

@@ -24,19 +24,23 @@ class Opened:
     about: str  # the scope sentence, for alt texts and exports
 
 
-def opened(chosen: filters.Scope) -> Opened:
-    """Read the chosen window and print its scope sentence; stops the page where nothing ran."""
+def opened(chosen: filters.Scope, *, is_weighed: bool = True) -> Opened:
+    """Read the chosen window and print its scope sentence; stops the page where nothing ran.
+
+    `is_weighed`: the page counts by the weight that is chosen. Else in GPU-hours, whichever it is.
+    """
+    told = chosen if is_weighed else filters.by_gpus(chosen)
     now = data.row(selects.WINDOW, *chosen.now, chosen.weight) | data.row(selects.RAN, *chosen.now)
     before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
-    st.markdown(filters.sentence(chosen, now, words.code))
+    st.markdown(filters.sentence(told, now, words.code))
     if not chosen.is_complete:
         st.warning("No day is complete yet: these numbers are of days that may still grow.")
     if not now.get("attempts"):
         _say_when(chosen)
         st.stop()
-    if chosen.weight == filters.WEIGHTS[0] and tells_more_by_wall(now):
-        _offer_wall()
-    return Opened(now=now, before=before, about=filters.sentence(chosen, now))
+    if told.weight == filters.WEIGHTS[0] and tells_more_by_wall(now):
+        _say_gpus_unknown(is_weighed=is_weighed)
+    return Opened(now=now, before=before, about=filters.sentence(told, now))
 
 
 def _say_when(chosen: filters.Scope) -> None:
@@ -86,12 +90,14 @@ def tells_more_by_wall(window: Mapping[str, Any]) -> bool:
     return bool(by_wall > 0 and by_gpu <= 0)
 
 
-def _offer_wall() -> None:
+def _say_gpus_unknown(*, is_weighed: bool) -> None:
+    """Say so, and offer wall weight where that changes what the page counts."""
+    unknown = "The GPUs of these jobs are unknown, so nothing of them can be told in GPU-hours."
+    if not is_weighed:
+        st.markdown(unknown)
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            "The GPUs of these jobs are unknown, so nothing of them can be told in GPU-hours. "
-            "Wall weight counts the hours of every attempt the same."
-        )
+        st.markdown(f"{unknown} Wall weight counts the hours of every attempt the same.")
         st.button(
             "Show by wall weight",
             icon=":material/schedule:",

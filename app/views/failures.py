@@ -78,7 +78,7 @@ limit 200
 
 chosen = filters.show()
 colours = parts.colours()
-opened = openings.opened(chosen)
+opened = openings.opened(chosen, is_weighed=False)
 
 # -- what is counted -----------------------------------------------------------------------------
 

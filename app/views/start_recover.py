@@ -310,6 +310,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
             else "No source reports the stage model_publish here."
         )
     else:
+        by_gpus = filters.sentence(filters.by_gpus(chosen), window.now)
         texts = [
             f"{words.ratio(share, 0)} of {words.hours(whole)}"
             for share, whole in shown.select("publishing_ratio", "shutdown_gpu_seconds").rows()
@@ -317,7 +318,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
         parts.chart(
             publishing(shown.with_columns(text=pl.Series(texts, dtype=pl.String)), colours),
             alt="Share of shutdown that publishes the model: "
-            f"{alts.listed(zip(shown['team'], texts, strict=True))}. {about}",
+            f"{alts.listed(zip(shown['team'], texts, strict=True))}. {by_gpus}",
             stem=chosen.stem("start-recover", "publishing"),
             table=lambda: teams.join(
                 (
@@ -329,7 +330,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
                 how="left",
                 maintain_order="left",
             ),
-            about=about,
+            about=by_gpus,
             measures=("publishing_ratio",),
             sql=waits.PUBLISHING,
         )

@@ -115,6 +115,17 @@ def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(
     assert any("of 1 of 6 interruptions whose GPUs are known: training" in t for t in said(page))
 
 
+def test_a_page_in_gpu_hours_does_not_claim_that_every_attempt_counts_the_same(
+    stopped: Path,
+) -> None:
+    by_wall = open_page(FAILURES, days="7", weight="wall")
+    drawn = [chart.proto.alt for chart in by_wall.get("plotly_chart")]
+
+    assert drawn
+    assert [] == [text for text in [*said(by_wall), *drawn] if "every attempt counts" in text]
+    assert numbers(open_page(FAILURES, days="7")) == numbers(by_wall)
+
+
 def test_the_same_ratio_stands_on_the_overview(stopped: Path) -> None:
     here, there = (numbers(open_page(path, days="7")) for path in (FAILURES, "views/overview.py"))
 

@@ -90,6 +90,17 @@ def test_the_waits_of_the_period_before_lie_on_the_axis(warehouse: Path) -> None
     assert [] == [(seconds, top) for seconds, top in before if seconds > top]
 
 
+def test_by_wall_only_what_is_of_gpu_hours_says_not_that_attempts_count_the_same(
+    fleet: Path,
+) -> None:
+    page = open_page(START, weight="wall")
+    told = [chart.proto.alt for chart in page.get("plotly_chart")]
+
+    assert ["Share of shutdown that publishes"] == [
+        alt.split(" the model")[0] for alt in told if "every attempt counts the same" not in alt
+    ]
+
+
 def test_the_kind_of_wait_is_in_the_url(fleet: Path) -> None:
     page = open_page(START, wait="recovery")
 

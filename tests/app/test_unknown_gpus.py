@@ -30,7 +30,7 @@ from tests.app.opening import (
 )
 
 UNKNOWN = ":gray[\u2013]"
-WINDOWED = (OVERVIEW, LOST, START, CHECKPOINTS, FAILURES)
+WEIGHED = (OVERVIEW, LOST, START, CHECKPOINTS)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_nothing_fails_or_is_called_uninstrumented(path: str, weight: str) -> No
     assert not any(" 0 GPU-hours" in text for text in said(page))
 
 
-@pytest.mark.parametrize("path", WINDOWED)
+@pytest.mark.parametrize("path", WEIGHED)
 def test_by_gpus_a_page_says_what_is_unknown_and_wall_weight_is_one_click_away(path: str) -> None:
     page = open_page(path)
 
@@ -72,6 +72,14 @@ def test_by_gpus_a_page_says_what_is_unknown_and_wall_weight_is_one_click_away(p
 
     assert "wall" == page.sidebar.button_group(key="weight").value
     assert not any(text.startswith("The GPUs of these jobs") for text in markdown(page))
+
+
+@pytest.mark.parametrize("weight", ["gpu", "wall"])
+def test_failures_offer_no_weight_that_changes_nothing_on_them(weight: str) -> None:
+    page = open_page(FAILURES, weight=weight)
+
+    assert any(text.startswith("The GPUs of these jobs are unknown") for text in markdown(page))
+    assert not any(each.label == "Show by wall weight" for each in page.button)
 
 
 @pytest.mark.parametrize("path", [OVERVIEW, LOST])
