@@ -334,7 +334,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
             measures=("publishing_ratio",),
             sql=waits.PUBLISHING,
         )
-        st.caption("Of the GPU-hours in shutdown.")
+        st.caption("Of the GPU-hours in shutdown of the attempts that ended in these days.")
 with (
     right,
     parts.card("Slowest attempts", "Which waits should someone look at? Select a row for its job."),

@@ -237,6 +237,39 @@ def test_recompiles_are_of_all_that_compiled_and_hits_of_those_that_tell() -> No
     assert [(4, 1, 1.0, 2.0), (1, 0, None, None)] == [tuple(row.values()) for row in found]
 
 
+def test_a_share_that_publishes_is_never_more_than_all() -> None:
+    def ended(job_id: str, gpus: int | None, shutdown: float, **other: Any) -> dict[str, Any]:
+        whose = {"job_id": job_id, "attempt": 1, "gpus": gpus, "shutdown_seconds": shutdown}
+        return {**WAITED, "ended_day": FIRST, "is_instrumented": True, **whose, **other}
+
+    attempts = pl.DataFrame(
+        [
+            ended("saved meanwhile", 8, 60),
+            ended("silent", 8, 60),
+            ended("weightless", None, 60, team="ads"),
+            ended("instant", 8, 0, team="search"),
+            ended("another day", 8, 600, ended_day=date(2026, 2, 1)),
+            ended("no stages", 8, 60, team="ranking"),
+        ]
+    )
+    stages = pl.DataFrame(
+        [
+            {"job_id": job_id, "attempt": 1, "phase": phase, "stage": stage, "seconds": 600.0}
+            for job_id in ("saved meanwhile", "weightless", "instant", "another day")
+            for phase, stage in (("shutdown", "model_publish"), ("trainer_init", "pre_train"))
+        ]
+    )
+    with macros({"attempts": attempts, "stage_by_attempt": stages}, "window_publishing") as open_:
+        found = told(open_, "from window_publishing('all', ?, ?) order by team", FIRST, LAST)
+
+    assert [
+        ("ads", None, None, None),
+        ("feed", 960.0, 480.0, 0.5),
+        ("fleet", 1440.0, 480.0, 1 / 3),
+        ("search", 0.0, 0.0, None),
+    ] == [tuple(row.values()) for row in found]
+
+
 def test_a_share_that_publishes_is_of_the_shutdown_of_the_team(tmp_path: Path) -> None:
     base = {"job_id": "j", "attempt": 1, "team": "feed", "gpus": 8}
 
