@@ -276,7 +276,7 @@ def _numbers(
             None,
             words.ratio(left, 0),
             "",
-            "of the 28 days to the end of the week",
+            f"of the {words.many(budget.get('days') or 28, 'day')} to the end of the week",
         ),
         *(
             number(

@@ -22,15 +22,18 @@ select
 from window_measures($1, $2, $3, $4)
 """
 
-# $5: target. The budget is always by GPUs.
+# $5: target. The budget is always by GPUs, and its rate is of the days that there are: the data may
+# be younger than the window.
 BUDGET: Final = """
 select
+    held.days,
     (1 - $5) * instrumented_gpu_seconds as allowed_gpu_seconds,
     allowed_gpu_seconds - lost_gpu_seconds as left_gpu_seconds,
     left_gpu_seconds / nullif(allowed_gpu_seconds, 0) as left_ratio,
-    lost_gpu_seconds / (date_diff('day', $3::date, $4::date) + 1) as lost_gpu_seconds_per_day,
+    lost_gpu_seconds / nullif(held.days, 0) as lost_gpu_seconds_per_day,
     left_gpu_seconds / nullif(lost_gpu_seconds_per_day, 0) as left_days
 from window_teams($2, $3, $4)
+cross join (select count(*) as days from days where day between $3 and $4) as held
 where team = $1
 """
 

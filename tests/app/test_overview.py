@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,18 @@ def test_the_loss_budget_is_what_the_target_leaves(fleet: Path) -> None:
     )
 
     assert f"{left * 100:.0f} %" == open_page().metric[2].value
+
+
+def test_the_rate_of_the_budget_is_of_the_days_that_there_are(warehouse: Path) -> None:
+    areas = {"effective": 98 * 60.0, "hang": 2 * 60.0}
+    attempts = [
+        serving.Attempt(f"job-{ago}", 1, datetime(2026, 3, 3, 9) - timedelta(days=ago), areas)
+        for ago in range(10)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+
+    # of 10 % a fifth was lost in ten days: the rest lasts four times as long
+    assert any("40.0 days at this rate" in text for text in said(open_page()))
 
 
 def test_a_team_is_shown_with_its_target(fleet: Path) -> None:

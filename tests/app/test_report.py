@@ -156,6 +156,9 @@ def test_the_first_week_is_compared_with_nothing(
 
     assert (False, None, []) == (said["is_compared"], said["ett_change_ratio"], said["moves"])
     assert None is said["numbers"]["ett_gpu_ratio"]["previous"]
+    # and its loss budget is of no days before
+    text = written(capsys, "--week", WEEK, "--format", "md")
+    assert "of the 9 days to the end of the week" in text
 
 
 def test_the_fleet_has_teams_and_a_team_has_none(
