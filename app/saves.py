@@ -250,7 +250,7 @@ def _row(
     every = filters.by_day(BY_DAY, chosen, chosen.weight)
     days = filters.within(every, *chosen.month[2:])
     unit = "gpu_seconds" if chosen.weight == "gpu" else "seconds"
-    whole = window[unit if unit == "gpu_seconds" else "wall_seconds"]
+    whole = window["instrumented"]
     saved = habits["checkpoint_saves"] or 0
     with st.grid(5, min_column_width=150, gap="small"):
         for area, label, series in (
@@ -269,7 +269,7 @@ def _row(
                 note=kpis.not_reported(window, chosen.weight)
                 or _priced(
                     f"{words.ratio(now / whole if now is not None and whole else None, 2)} of "
-                    f"{words.hours(whole)}",
+                    f"{words.hours(whole)} instrumented",
                     now,
                     chosen,
                 ),

@@ -138,6 +138,32 @@ def test_the_table_and_the_number_above_it_are_the_same(saved: Path) -> None:
     assert f"{total:.1f}" == shown["To gain, GPU-hours"]
 
 
+def test_shares_are_of_what_is_instrumented_as_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    serving.publish(
+        tmp_path,
+        serving.Warehouse(
+            attempts=[
+                serving.Attempt(
+                    f"j{each}",
+                    1,
+                    datetime(2026, 3, 3, 9),
+                    {"effective": 1800.0, "unsaved": 1200.0, "checkpoint_save": 600.0},
+                )
+                for each in range(5)
+            ]
+            + [serving.Attempt("silent", 1, datetime(2026, 3, 3, 9), {"uninstrumented": 7200.0})]
+        ),
+    )
+    for weight, hours in (("gpu", "40.0"), ("wall", "5.0")):
+        told = said(open_page(CHECKPOINTS, days="7", weight=weight))
+
+        for share in ("33.33 %", "16.67 %"):
+            assert any(f"{share} of {hours} instrumented" in text for text in told), told
+
+
 def test_the_scenario_of_the_source_is_a_link(saved: Path) -> None:
     page = open_page(CHECKPOINTS, days="7", b="15", f="3", i="60")
 
