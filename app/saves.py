@@ -34,6 +34,7 @@ left join team_day on days.day = team_day.day and team_day.team = $1 and team_da
 where days.day between $3 and $4
 order by days.day
 """
+ENDED: Final = "of attempts that ended in these days, each counted whole"
 _WEEK: Final = 7
 
 
@@ -55,7 +56,8 @@ class Slider:
 
 
 def row(chosen: filters.Scope, opened: openings.Opened) -> dict[str, Any]:
-    """Draw the five numbers; returns the row of HABITS with that of SAVE_TIMES.
+    """Draw the five numbers; returns the row of HABITS with that of SAVE_TIMES, and the train-loop
+    time that the days hold as `held_loop_seconds`.
 
     Empty where a view fails: the failure is said, and the page goes on.
     """
@@ -66,7 +68,7 @@ def row(chosen: filters.Scope, opened: openings.Opened) -> dict[str, Any]:
     except data.ViewFailed as failure:
         parts.failed(failure)
         return {}
-    return habits
+    return habits | {"held_loop_seconds": _held_loop(opened.now, chosen.weight)}
 
 
 def sliders(habits: Mapping[str, Any]) -> Saving:
@@ -129,12 +131,15 @@ def sentence(
     invented = [what for what, value in _measured(habits).items() if not value]
     if invented:
         return f"Not measured here, an example: {' and '.join(invented)}. {said}."
-    loop = habits.get("loop_seconds")
+    loop = habits.get("held_loop_seconds")
     if not loop:
         return f"{said}."
     weekly = (loses - least) * loop / chosen.days * _WEEK
     of_whom = "the fleet" if chosen.team == filters.FLEET else name(chosen.team)
-    return f"{said}: {words.hours(weekly)} {chosen.hours} a week for {of_whom}."
+    return (
+        f"{said}: {words.hours(weekly)} {chosen.hours} a week for {of_whom}, whose train loop took "
+        f"{words.hours(loop / chosen.days * _WEEK)} a week in these days."
+    )
 
 
 def why_no_gain(habits: Mapping[str, Any]) -> str:
@@ -196,7 +201,8 @@ def coverage(habits: Mapping[str, Any], chosen: filters.Scope) -> str:
     )
     return (
         f"{off}In {chosen.hours}, of the {words.count(habits['attempts_with_interval'])} of "
-        f"{words.many(habits['attempts'], 'attempt')} that saved twice and so have an interval."
+        f"{words.many(habits['attempts'], 'attempt')} that saved twice and so have an interval; "
+        f"{ENDED}."
         f"{outside}"
     )
 
@@ -238,6 +244,15 @@ def jobs_table(jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, abou
 
 def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:
     return data.row(HABITS, *window, weight) | data.row(SAVE_TIMES, *window)
+
+
+def _held_loop(window: Mapping[str, Any], weight: str) -> float | None:
+    """Train-loop time of the days themselves; what `habits` has is of the attempts that ended in
+    them, each of which counts whole.
+    """
+    unit = "gpu_seconds" if weight == "gpu" else "seconds"
+    trained, wasted = window[f"effective_{unit}"], window[f"wasted_{unit}"]
+    return None if trained is None or wasted is None else trained + wasted
 
 
 def _row(
@@ -307,7 +322,7 @@ def _row(
             show=words.hours,
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
-            note=_priced("each attempt at its best interval", habits["gain_seconds"], chosen)
+            note=_priced("attempts that ended, each whole", habits["gain_seconds"], chosen)
             if habits["gain_seconds"] is not None
             else why_no_gain(habits),
             series=[],

@@ -105,7 +105,7 @@ with left, parts.card("Measured and modelled", "Does the model hold for this sco
             alt=f"{chosen.hours} unsaved and blocked, measured and modelled. {about}",
             stem=chosen.stem("checkpoints", "agreement"),
             table=filters.with_unit(beside.drop("text"), chosen),
-            about=about,
+            about=f"{about} \u00b7 {saves.ENDED}",
             measures=("modelled_unsaved_seconds", "modelled_blocked_seconds"),
             sql=saves.HABITS,
         )
@@ -120,14 +120,14 @@ with (
         st.caption(f"No interval is known to be worth changing: {saves.why_no_gain(habits)}.")
     else:
         st.caption(
-            f"By {chosen.hours} to gain in these days. The dot is the job's interval, the tick its "
-            "best. Select a row to see the job."
+            f"By {chosen.hours} to gain, {saves.ENDED}. "
+            "The dot is the job's interval, the tick its best. Select a row to see the job."
         )
         saves.jobs_table(jobs, chosen, colours, about)
         parts.footer(
             stem=chosen.stem("checkpoints", "jobs"),
             table=filters.with_unit(jobs, chosen),
-            about=about,
+            about=f"{about} \u00b7 {saves.ENDED}",
             measures=("gain_seconds",),
             sql=JOBS,
         )

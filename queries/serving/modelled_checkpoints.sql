@@ -1,5 +1,6 @@
 -- What saving costs each attempt of one scope by the model of METRICS.md section 3, at its own
--- interval and at the best one. Attempts by the day of their end; null where no interval is known.
+-- interval and at the best one. Attempts by the day of their end, each counted whole; null where no
+-- interval is known.
 -- Interruptions a day of train loop are the team's; the fleet's where a team had fewer than five.
 -- `chosen_weight` gpu: an attempt counts by its GPUs; wall: every attempt counts the same.
 -- grain: one row per job_id, attempt

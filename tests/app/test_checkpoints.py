@@ -14,7 +14,7 @@ from app import saves
 from app.charts.saving import agreement
 from app.palette import LIGHT
 from tests.app import serving
-from tests.app.dumps import Event, attempt, ingest
+from tests.app.dumps import STARTUP, Event, attempt, ingest
 from tests.app.macros import rows
 from tests.app.opening import markdown, open_page, said, warnings
 
@@ -171,6 +171,28 @@ def test_the_scenario_of_the_source_is_a_link(saved: Path) -> None:
         "At 1 h this loses 6.67 % of train-loop time. At 15 min 30 s it would lose 3.23 %" in text
         for text in markdown(page)
     )
+
+
+def test_a_week_gains_no_more_than_its_days_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    long = {"trains": 18 * 86400.0, "saves_every": 4 * 3600.0, "outcome": "failed"}
+    ended = datetime(2026, 3, 20, 12)
+    starts = ended - timedelta(days=18, seconds=STARTUP)
+    ingest(tmp_path, attempt("long", 1, starts, **long), datetime(2026, 3, 21, 1))
+    told = {
+        weight: said(open_page(CHECKPOINTS, days="7", weight=weight, b="15", f="3", i="60"))
+        for weight in ("gpu", "wall")
+    }
+
+    # six and a half days of 8 GPUs are in the window; of these 6.67 % less 3.23 %
+    for weight, gained in (
+        ("gpu", "42.9 GPU-hours a week for the fleet, whose train loop took 1.2k a week"),
+        ("wall", "5.4 hours a week for the fleet, whose train loop took 156 a week"),
+    ):
+        assert any(gained in text for text in told[weight])
+        assert any("ended in these days, each counted whole" in text for text in told[weight])
 
 
 def test_the_sliders_start_at_what_was_measured(saved: Path) -> None:
