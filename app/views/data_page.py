@@ -28,8 +28,8 @@ DUMPS = """
 select ingested_at, file, format, cluster, bytes, events, rejected
 from ingested_files
 order by ingested_at desc, file
-limit 500
 """
+MOST_DUMPS = 500  # on screen; the CSV has them all
 
 KINDS = (
     "select kind, count(*) as anomalies from anomalies group by kind order by anomalies desc, kind"
@@ -110,8 +110,10 @@ with parts.card("Sources", "How far does each source reach, and what of it was s
     )
     dumps = data.frame(DUMPS)
     with st.expander(f"Dumps that were loaded, the newest first: {words.count(dumps.height)}"):
+        if dumps.height > MOST_DUMPS:
+            st.caption(f"The newest {MOST_DUMPS} of them; the CSV has all.")
         st.dataframe(
-            dumps,
+            dumps.head(MOST_DUMPS),
             hide_index=True,
             lazy=False,
             placeholder=words.UNKNOWN,
@@ -236,8 +238,14 @@ with parts.card("Anomalies", "Where did sources contradict themselves or each ot
         kind = st.selectbox("Kind", ["any", *kinds["kind"]], key="kind", bind="query-params")
         filters.say_if_refused("kind", asked, ["any", *kinds["kind"]], kind)
         anomalies = data.frame(ANOMALIES, kind)
+        of_kind = kinds if kind == "any" else kinds.filter(pl.col("kind") == kind)
+        found = int(of_kind["anomalies"].sum())
+        about = "Anomalies"
+        if found > anomalies.height:
+            about = f"Anomalies, the first {words.count(anomalies.height)} of {words.count(found)}"
+            st.caption(f"{about}.")
         st.dataframe(anomalies, hide_index=True, lazy=False, alt="Anomalies, the first thousand")
-        parts.footer(stem="ett_data_anomalies", table=anomalies, about="Anomalies", sql=ANOMALIES)
+        parts.footer(stem="ett_data_anomalies", table=anomalies, about=about, sql=ANOMALIES)
 
 with parts.card("Definitions", "What does each word and number mean?"):
     definitions.show()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
+from app import parts
 from tests.app import serving
 from tests.app.opening import (
     DATA,
@@ -174,6 +176,28 @@ def test_data_shows_rejects_with_examples_and_the_identity(fleet: Path) -> None:
     assert 3 == sum("dumps/a" in caption.value for caption in page.caption)
     assert 2 == sum("good" in text and "largest gap 0 s" in text for text in markdown(page))
     assert ["1", "1", "1"] == [metric.value for metric in page.metric]
+
+
+def test_of_many_dumps_and_anomalies_all_are_counted(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with duckdb.connect(str(serving.publish(warehouse, serving.fleet()))) as connection:
+        connection.execute("create or replace table ingested_files as from ingested_files limit 1")
+        for _ in range(10):
+            connection.execute("insert into ingested_files from ingested_files")
+        connection.execute("create or replace table anomalies as from anomalies limit 1")
+        for _ in range(11):
+            connection.execute("insert into anomalies from anomalies")
+    exported: dict[str, dict[str, Any]] = {}
+    monkeypatch.setattr(parts, "footer", lambda **what: exported.update({what["stem"]: what}))
+    page = open_page(DATA)
+    told = [*(each.value for each in page.caption), *(each.label for each in page.expander)]
+
+    assert "Dumps that were loaded, the newest first: 1,024" in told
+    assert "The newest 500 of them; the CSV has all." in told
+    assert 1024 == exported["ett_data_dumps"]["table"].height
+    assert "Anomalies, the first 1,000 of 2,048." in told
+    assert "Anomalies, the first 1,000 of 2,048" == exported["ett_data_anomalies"]["about"]
 
 
 def test_definitions_can_be_searched(fleet: Path) -> None:
