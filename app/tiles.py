@@ -54,7 +54,8 @@ def kpi(
         if series:
             colour = _colour(verdict, parts.colours())
             st.html(sparkline(series, colour, tell or show, bars=bars))
-        st.caption(note if enough else f"n = {rests_on}, too few to compare")
+        # of nothing, the note says why there is nothing
+        st.caption(note if enough or now is None else f"n = {rests_on}, too few to compare")
 
 
 def figure(measure: words.Measure, value: str, note: str, *, label: str | None = None) -> None:

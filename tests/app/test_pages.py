@@ -242,6 +242,16 @@ def test_too_few_attempts_are_grey_and_not_compared(warehouse: Path) -> None:
     assert "" == page.metric[0].delta
 
 
+def test_of_few_attempts_too_it_is_said_why_there_is_nothing(warehouse: Path) -> None:
+    attempt = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"uninstrumented": 60.0})
+    serving.publish(warehouse, serving.Warehouse(attempts=[attempt]))
+    told = [each.value for each in open_page().caption]
+
+    # five numbers and the team's tile; of its one end the preemption ratio alone is known
+    assert 6 == told.count("Not reported by ` events ` dumps")
+    assert 1 == told.count("n = 1, too few to compare")
+
+
 def test_what_no_source_reports_is_no_zero(warehouse: Path) -> None:
     attempts = [
         serving.Attempt(f"j{n}", 1, datetime(2026, 3, 3, 9), {"uninstrumented": 60.0})
