@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from app import data, filters, kpis, money, regression_rows, selects, words
+from app import data, filters, kpis, money, regression_rows, selects, tiles, words
 
 MOST_JOBS, MOST_CAUSES = 10, 10
 _WEEK: Final = timedelta(days=7)
@@ -71,6 +71,8 @@ class Number:
     def verdict(self) -> str:
         """`better`, `worse` or `same`; empty where nothing can be said."""
         if self.value is None or self.previous is None or self.measure.better == "neither":
+            return ""
+        if not self.change:  # it rests on too few
             return ""
         if not any(figure in self.change for figure in "123456789"):
             return "same"
@@ -140,7 +142,7 @@ def gather(week: str | None, team: str) -> Digest:
     moves = data.frame(selects.MOVES, *scope.now, scope.weight, *scope.previous[2:])
     if not scope.is_compared:
         earlier, areas_before, moves = earlier.clear(), areas_before.clear(), moves.clear()
-    unknown = regression_rows.failure()
+    unknown = regression_rows.failure() or _unjudged()
     known = now["ett"] is not None and before.get("ett") is not None
     return Digest(
         week=named(monday),
@@ -166,6 +168,13 @@ def gather(week: str | None, team: str) -> Digest:
         jobs=data.frame(JOBS, *scope.now),
         causes=data.frame(CAUSES, *scope.now),
     )
+
+
+def _unjudged() -> str:
+    """Why it is not known what got worse, where nothing has been judged at all."""
+    if data.row(selects.JUDGED)["judged"]:
+        return ""
+    return "no series has been judged yet. That none is listed does not say that nothing got worse"
 
 
 def _refuse_unknown(team: str) -> None:
@@ -243,8 +252,12 @@ def _numbers(
         show: Callable[[float | None], str],
         difference: Callable[[float], str],
         note: str,
+        rests_on: int,
     ) -> Number:
         value, previous = now[column], before.get(column)
+        if value is not None and rests_on < tiles.TOO_FEW:
+            note = f"{note}; n = {rests_on}, too few to compare"
+            return Number(measures[key], label, value, previous, show(value), "", note)
         change = "" if value is None or previous is None else difference(value - previous)
         return Number(measures[key], label, value, previous, show(value), change, note)
 
@@ -259,6 +272,7 @@ def _numbers(
             words.ratio,
             words.points,
             silent or kpis.against(now["ett"], target),
+            now["attempts"],
         ),
         number(
             "lost_gpu_seconds",
@@ -268,6 +282,7 @@ def _numbers(
             words.more_hours,
             silent
             or money.beside(f"of {words.hours(now['instrumented'])} GPU-hours", now["lost_amount"]),
+            now["attempts"],
         ),
         Number(
             measures["loss_budget"],
@@ -287,6 +302,7 @@ def _numbers(
                 words.more_time,
                 f"p50 of {words.count(now[f'{short}_count'] or 0)}; "
                 f"p90 {words.duration(now[f'{short}_p90_seconds'])}",
+                now[f"{short}_count"] or 0,
             )
             for short, label in (("tts", "Time to start"), ("ttr", "Time to recover"))
         ),
@@ -297,5 +313,6 @@ def _numbers(
             words.ratio,
             words.points,
             f"{words.count(now['preempted'])} of {words.count(now['attempts_ended'])} ends",
+            now["attempts_ended"],
         ),
     )

@@ -245,6 +245,44 @@ def test_a_detector_that_failed_is_no_week_without_regressions(
         assert "None is known." not in text
 
 
+def test_where_nothing_was_judged_no_regression_is_not_said_to_be_good(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told(capsys)["regressions"] is None
+    for form in ("md", "html"):
+        text = written(capsys, "--format", form)
+
+        assert "No series has been judged yet. That none is listed does not say" in text
+        assert "None is known." not in text
+
+
+def test_few_are_not_compared(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    serving.publish(
+        warehouse,
+        serving.Warehouse(
+            attempts=[
+                serving.Attempt(
+                    f"j{day}-{each}",
+                    1,
+                    datetime(2026, 2, day, 9 + each),
+                    {"effective": 600.0 + day},
+                    tts=60.0 * day if not each else None,
+                )
+                for day in (16, 24)
+                for each in range(6)
+            ]
+        ),
+    )
+    numbers = {each["label"]: each for each in told(capsys, "--week", WEEK)["numbers"].values()}
+    text = written(capsys, "--week", WEEK, "--format", "md")
+
+    assert (1440.0, 960.0, None) == tuple(
+        numbers["Time to start"][key] for key in ("value", "previous", "verdict")
+    )
+    assert "| **Time to start** | 24 min | \u2013 | p50 of 1; p90 24 min; n = 1, too few" in text
+    assert "same" == numbers["Preemption ratio"]["verdict"]  # of six ends
+
+
 def test_a_file_is_written_where_it_is_asked_for(
     fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
