@@ -194,6 +194,8 @@ def _bad_value(row: dict[str, Any], _: int) -> tuple[Reason, str] | None:
                 Reason.BAD_VALUE,
                 f"{field} {_quoted(row[field])} is none of {', '.join(choices)}",
             )
+    if "category" in row and not re.fullmatch(fields.CATEGORY, _text(row["category"])):
+        return Reason.BAD_VALUE, f"category {_quoted(row['category'])} is no domain/category"
     for field, longest in fields.TEXTS.items():
         if field in row and len(_text(row[field])) > longest:
             return Reason.BAD_VALUE, f"{field} is longer than {longest:,} characters"

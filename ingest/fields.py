@@ -16,6 +16,8 @@ LONGEST_MESSAGE = 65_536
 LONGEST_ID = 256
 LONGEST_TEXT = 4_096
 
+CATEGORY = "[^/]+/[^/]+"  # domain/category: what has another slash would lose what follows it
+
 # Past any count that can be meant, and small enough that sums of them never overflow.
 MOST = 10_000_000
 WHOLE_NUMBERS: dict[str, tuple[int | None, int | None]] = {
@@ -138,6 +140,8 @@ def faults(fields: Sequence[str], latest_us: int) -> list[str]:
         found.append(f"{phaseless}event in ('phase_start', 'phase_end')")
     if "end_ts" in fields:
         found.append(f"end_us {believed}")
+    if "category" in fields:
+        found.append(f"not regexp_full_match(category, '{CATEGORY}')")
     for field, (least, most) in WHOLE_NUMBERS.items():
         if field in fields and least is not None:
             found.append(f"{field} < {least}")

@@ -101,6 +101,13 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "an unknown mode": (line(mode="SYNC"), "bad_value", "none of sync, async"),
     "an ok that is neither": (line(ok=1), "bad_value", "none of true, false"),
     "an empty job": (line(job_id=""), "bad_value", "job_id is empty"),
+    "a category without a domain": (
+        line(category="nodomain"),
+        "bad_value",
+        'category "nodomain" is no domain/category',
+    ),
+    "a category of three parts": (line(category="net/a/b"), "bad_value", 'category "net/a/b"'),
+    "a domain alone": (line(category="net/"), "bad_value", 'category "net/"'),
     "a long job": (line(job_id="j" * 257), "bad_value", "longer than 256"),
     "a long message": (line(message="m" * 65_537), "bad_value", "longer than 65,536"),
 }
