@@ -101,7 +101,9 @@ present as (
         days.day,
         days.job_no,
         days.attempt,
-        0 as is_preempted
+        days.gpus,
+        0 as is_preempted,
+        case when days.wall_us > days.uninstrumented_us then 1 else 0 end as is_instrumented
     from attempt_day_facts_kept as days
     inner join touched_days as touched on days.day = touched.day
     where days.is_counted
@@ -114,7 +116,9 @@ present as (
         facts.ended_day as day,
         facts.job_no,
         facts.attempt,
-        case when facts.outcome = 'preempted' then 1 else 0 end as is_preempted
+        facts.gpus,
+        case when facts.outcome = 'preempted' then 1 else 0 end as is_preempted,
+        case when facts.is_instrumented then 1 else 0 end as is_instrumented
     from attempt_facts_kept as facts
     inner join touched_days as touched on facts.ended_day = touched.day
     where facts.is_counted
@@ -129,7 +133,8 @@ present_jobs as (
         day,
         job_no,
         count(distinct attempt) as attempts,
-        max(is_preempted) as is_preempted
+        max(is_preempted) as is_preempted,
+        max(is_instrumented) as is_instrumented
     from present
     group by team, workload, day, job_no
 
@@ -143,7 +148,8 @@ running as (
         day,
         count(*) as jobs_running,
         cast(sum(attempts) as bigint) as attempts_running,
-        sum(is_preempted) as jobs_preempted
+        sum(is_preempted) as jobs_preempted,
+        max(is_instrumented) as is_instrumented
     from present_jobs
     group by team, workload, day
 
@@ -164,6 +170,19 @@ begun as (
     inner join touched_days as touched on facts.started_day = touched.day
     where facts.is_counted
     group by facts.team, facts.workload, facts.started_day
+
+),
+
+weighed as (
+
+    -- the GPUs of some attempt are known: what it spent nothing on took 0 GPU-seconds, not unknown
+    select distinct
+        team,
+        workload,
+        day,
+        0 as none_us
+    from present
+    where gpus is not null
 
 ),
 
@@ -218,7 +237,7 @@ select
     keys.day,
     -- seconds; those of GPUs null where no GPUs are known
     coalesce(charged.wall_us, 0) as wall_us,
-    charged.gpu_us,
+    coalesce(charged.gpu_us, weighed.none_us) as gpu_us,
     coalesce(charged.scheduling_us, 0) as scheduling_us,
     coalesce(charged.hardware_setup_us, 0) as hardware_setup_us,
     coalesce(charged.launcher_init_us, 0) as launcher_init_us,
@@ -240,33 +259,35 @@ select
     coalesce(charged.trainer_init_recovery_us, 0) as trainer_init_recovery_us,
     coalesce(charged.pt2_compile_recovery_us, 0) as pt2_compile_recovery_us,
     coalesce(charged.checkpoint_load_recovery_us, 0) as checkpoint_load_recovery_us,
-    charged.scheduling_gpu_us,
-    charged.hardware_setup_gpu_us,
-    charged.launcher_init_gpu_us,
-    charged.trainer_init_gpu_us,
-    charged.pt2_compile_gpu_us,
-    charged.checkpoint_load_gpu_us,
-    charged.effective_gpu_us,
-    charged.unsaved_gpu_us,
-    charged.hang_gpu_us,
-    charged.checkpoint_save_gpu_us,
-    charged.evaluation_gpu_us,
-    charged.data_wait_gpu_us,
-    charged.shutdown_gpu_us,
-    charged.unaccounted_gpu_us,
-    charged.uninstrumented_gpu_us,
-    charged.scheduling_recovery_gpu_us,
-    charged.hardware_setup_recovery_gpu_us,
-    charged.launcher_init_recovery_gpu_us,
-    charged.trainer_init_recovery_gpu_us,
-    charged.pt2_compile_recovery_gpu_us,
-    charged.checkpoint_load_recovery_gpu_us,
+    coalesce(charged.scheduling_gpu_us, weighed.none_us) as scheduling_gpu_us,
+    coalesce(charged.hardware_setup_gpu_us, weighed.none_us) as hardware_setup_gpu_us,
+    coalesce(charged.launcher_init_gpu_us, weighed.none_us) as launcher_init_gpu_us,
+    coalesce(charged.trainer_init_gpu_us, weighed.none_us) as trainer_init_gpu_us,
+    coalesce(charged.pt2_compile_gpu_us, weighed.none_us) as pt2_compile_gpu_us,
+    coalesce(charged.checkpoint_load_gpu_us, weighed.none_us) as checkpoint_load_gpu_us,
+    coalesce(charged.effective_gpu_us, weighed.none_us) as effective_gpu_us,
+    coalesce(charged.unsaved_gpu_us, weighed.none_us) as unsaved_gpu_us,
+    coalesce(charged.hang_gpu_us, weighed.none_us) as hang_gpu_us,
+    coalesce(charged.checkpoint_save_gpu_us, weighed.none_us) as checkpoint_save_gpu_us,
+    coalesce(charged.evaluation_gpu_us, weighed.none_us) as evaluation_gpu_us,
+    coalesce(charged.data_wait_gpu_us, weighed.none_us) as data_wait_gpu_us,
+    coalesce(charged.shutdown_gpu_us, weighed.none_us) as shutdown_gpu_us,
+    coalesce(charged.unaccounted_gpu_us, weighed.none_us) as unaccounted_gpu_us,
+    coalesce(charged.uninstrumented_gpu_us, weighed.none_us) as uninstrumented_gpu_us,
+    coalesce(charged.scheduling_recovery_gpu_us, weighed.none_us) as scheduling_recovery_gpu_us,
+    coalesce(charged.hardware_setup_recovery_gpu_us, weighed.none_us)
+        as hardware_setup_recovery_gpu_us,
+    coalesce(charged.launcher_init_recovery_gpu_us, weighed.none_us)
+        as launcher_init_recovery_gpu_us,
+    coalesce(charged.trainer_init_recovery_gpu_us, weighed.none_us) as trainer_init_recovery_gpu_us,
+    coalesce(charged.pt2_compile_recovery_gpu_us, weighed.none_us) as pt2_compile_recovery_gpu_us,
+    coalesce(charged.checkpoint_load_recovery_gpu_us, weighed.none_us)
+        as checkpoint_load_recovery_gpu_us,
     coalesce(begun.queue_us, 0) as queue_us,
     -- nothing, not unknown, where nothing of known GPUs began or ended
-    coalesce(begun.queue_gpu_us, case when charged.gpu_us is not null then 0 end)
-        as queue_gpu_us,
+    coalesce(begun.queue_gpu_us, weighed.none_us) as queue_gpu_us,
     coalesce(ended.interruption_loss_us, 0) as interruption_loss_us,
-    coalesce(ended.interruption_loss_gpu_us, case when charged.gpu_us is not null then 0 end)
+    coalesce(ended.interruption_loss_gpu_us, weighed.none_us)
         as interruption_loss_gpu_us,
     -- counts
     coalesce(running.attempts_running, 0) as attempts_running,
@@ -281,7 +302,9 @@ select
     coalesce(ended.lost, 0) as lost,
     coalesce(ended.infra_failures, 0) as infra_failures,
     coalesce(ended.infra_interruptions, 0) as infra_interruptions,
-    coalesce(saved.checkpoint_saves, 0) as checkpoint_saves,
+    -- null: nothing of the day is instrumented
+    coalesce(saved.checkpoint_saves, case when running.is_instrumented = 1 then 0 end)
+        as checkpoint_saves,
     coalesce(begun.cache_hits, 0) as cache_hits,
     coalesce(begun.cache_misses, 0) as cache_misses,
     coalesce(begun.recompiles, 0) as recompiles
@@ -311,3 +334,8 @@ left join saved
         keys.team = saved.team
         and keys.workload = saved.workload
         and keys.day = saved.day
+left join weighed
+    on
+        keys.team = weighed.team
+        and keys.workload = weighed.workload
+        and keys.day = weighed.day

@@ -1210,11 +1210,11 @@ def team_day(
         interruptions=sum(a.outcome in INTERRUPTIONS for a in ended),
         completed=sum(a.outcome == "completed" for a in ended),
         wall_us=sum(us_on(a, day) for a in attempts),
-        gpu_us=gpu_us_on(attempts, day),
+        gpu_us=gpu_us_on(present, day),
         effective_us=sum(us_on(a, day, "effective") for a in attempts),
-        effective_gpu_us=gpu_us_on(attempts, day, "effective"),
+        effective_gpu_us=gpu_us_on(present, day, "effective"),
         unsaved_us=sum(us_on(a, day, "unsaved") for a in attempts),
-        unsaved_gpu_us=gpu_us_on(attempts, day, "unsaved"),
+        unsaved_gpu_us=gpu_us_on(present, day, "unsaved"),
         checkpoint_saves=len(saves),
         checkpoint_save_us=sum(us_on(a, day, "checkpoint_save") for a in attempts),
         queue_us=sum(a.queue_us for a in attempts if falls_here(a.started_us)),
@@ -1243,7 +1243,7 @@ def gpu_us_on(
     attempts: Iterable[AttemptMeasures], day: date, area: str | None = None
 ) -> int | None:
     """GPU-microseconds on a day, of one area or of all, of the attempts whose GPUs are known."""
-    known = [a for a in attempts if a.gpus is not None and us_on(a, day)]
+    known = [a for a in attempts if a.gpus is not None]
     return sum(us_on(a, day, area) * (a.gpus or 0) for a in known) if known else None
 
 

@@ -110,6 +110,22 @@ def test_a_suspended_attempt_is_there_on_the_days_of_its_wall_time_and_of_its_en
                 assert ([(there, there)] if there else []) == by_day, first
 
 
+def test_a_day_with_no_more_than_an_end_took_no_gpu_seconds_and_knows_of_no_saves(
+    tmp_path: Path,
+) -> None:
+    ends_suspended = Suspended(1, datetime(2026, 3, 1, 6), 3600, 2 * 86400)
+    lines = ["JobID|Account|State|Start|End|Elapsed|Suspended|AllocTRES", line_of(ends_suspended)]
+    dump = tmp_path / "sacct.txt"
+    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+    assert [(1, 3600 * 8, 3600 * 8, None), (3, 0, 0, None)] == rows(
+        tmp_path / "warehouse",
+        "select day(day), gpu_seconds, uninstrumented_gpu_seconds, checkpoint_saves "
+        "from team_day where team = 'vision' and workload = 'all' order by day",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Suspended:
     """A scheduler's row, in seconds of UTC."""
