@@ -102,7 +102,15 @@ limit 20
 chosen = filters.show()
 area = filters.area()
 window = openings.opened(chosen)
-about = window.about if area == filters.ALL else f"{window.about} \u00b7 {area}"
+
+
+def told(scope: filters.Scope) -> str:
+    """The scope sentence, with the area that is looked at."""
+    sentence = filters.sentence(scope, window.now)
+    return sentence if area == filters.ALL else f"{sentence} \u00b7 {area}"
+
+
+about = told(chosen)
 colours = parts.colours()
 target: float | None = data.row(selects.TARGET, chosen.team).get("ett_ratio")
 first, last, newest = chosen.first_day, chosen.last_day, chosen.newest_day
@@ -268,6 +276,6 @@ with (
     if jobs.is_empty():
         st.caption("No job lost time to this in these days. Choose more days, or all areas.")
     elif is_weighed:
-        losses.jobs(jobs, area, chosen, about, sql)
+        losses.jobs(jobs, area, chosen, told(filters.by_gpus(chosen)), sql)
     else:
         losses.attempts(jobs, area, chosen, about, sql)

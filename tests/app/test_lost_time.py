@@ -248,3 +248,15 @@ def test_a_cell_knows_its_team_and_area_and_shows_no_markup() -> None:
 
 def test_areas_to_look_at_are_those_that_can_be_lost() -> None:
     assert set(AREAS) - {"effective", "uninstrumented"} == set(filters.LOST_AREAS)
+
+
+def test_by_wall_the_jobs_in_gpu_hours_do_not_say_that_attempts_count_the_same(
+    fleet: Path,
+) -> None:
+    page = open_page(LOST, weight="wall")
+    [jobs] = [table.proto.alt for table in page.dataframe if "lost_gpu_hours" in table.value]
+    drawn = [chart.proto.alt for chart in page.get("plotly_chart")]
+
+    assert jobs.startswith("Jobs that lost most")
+    assert "every attempt counts the same" not in jobs
+    assert all("every attempt counts the same" in alt for alt in drawn)
