@@ -124,7 +124,7 @@ class TeamDayMeasures:
     effective_gpu_us: int | None
     unsaved_us: int
     unsaved_gpu_us: int | None
-    checkpoint_saves: int
+    checkpoint_saves: int | None
     checkpoint_save_us: int
     queue_us: int
     tts_p50_us: int | None
@@ -1215,7 +1215,8 @@ def team_day(
         effective_gpu_us=gpu_us_on(present, day, "effective"),
         unsaved_us=sum(us_on(a, day, "unsaved") for a in attempts),
         unsaved_gpu_us=gpu_us_on(present, day, "unsaved"),
-        checkpoint_saves=len(saves),
+        # none is known of where nobody could have told of one
+        checkpoint_saves=len(saves) if any(a.is_instrumented for a in present) or saves else None,
         checkpoint_save_us=sum(us_on(a, day, "checkpoint_save") for a in attempts),
         queue_us=sum(a.queue_us for a in attempts if falls_here(a.started_us)),
         tts_p50_us=percentile(tts, 50),
