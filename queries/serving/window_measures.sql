@@ -38,7 +38,8 @@ totals as (
         coalesce(sum(lost), 0) as lost,
         coalesce(sum(infra_failures), 0) as infra_failures,
         coalesce(sum(infra_interruptions), 0) as infra_interruptions,
-        coalesce(sum(checkpoint_saves), 0) as checkpoint_saves,
+        -- null: nothing of these days is instrumented
+        case when count(*) = 0 then 0 else sum(checkpoint_saves) end as checkpoint_saves,
         coalesce(sum(cache_hits), 0) as cache_hits,
         coalesce(sum(cache_misses), 0) as cache_misses,
         coalesce(sum(recompiles), 0) as recompiles

@@ -124,6 +124,11 @@ def test_a_day_with_no_more_than_an_end_took_no_gpu_seconds_and_knows_of_no_save
         "select day(day), gpu_seconds, uninstrumented_gpu_seconds, checkpoint_saves "
         "from team_day where team = 'vision' and workload = 'all' order by day",
     )
+    assert [(None,)] == rows(
+        tmp_path / "warehouse",
+        "select checkpoint_saves from window_of('vision', 'all', ?, ?)",
+        [date(2026, 3, 1), date(2026, 3, 3)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
