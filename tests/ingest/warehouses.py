@@ -23,6 +23,7 @@ STARTED_AT = 1_772_323_200  # 2026-03-01T00:00:00Z
 VIEWS = (
     "attempts",
     "area_by_attempt",
+    "attempt_days",
     "team_day_totals",
     "team_day",
     "day_latencies",
