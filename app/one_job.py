@@ -79,7 +79,8 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
     except data.ViewFailed:  # a file that an earlier release published
         team = {}
     tts, ttr = job["tts_seconds"], job["max_ttr_seconds"]
-    by = "ett_ratio" if job["ett_gpu_ratio"] is None else "ett_gpu_ratio"
+    # null: of unknown GPUs; missing: a file that an earlier release published
+    by = "ett_ratio" if job.get("ett_gpu_ratio") is None else "ett_gpu_ratio"
     never_trained = attempts.is_empty() or attempts["first_batch_at"][0] is None
     why_no_start = "attempt 1 never trained" if never_trained else words.NOT_MEASURED
     with st.grid(5, min_column_width=150, gap="small"):

@@ -288,6 +288,19 @@ def test_a_view_that_fails_takes_down_its_own_card_only(warehouse: Path) -> None
     assert 6 == len(page.metric)
 
 
+def test_a_job_of_a_file_that_an_earlier_release_published_is_shown(warehouse: Path) -> None:
+    """The server is of the new release before the first ingest is."""
+    path = serving.publish(warehouse, serving.fleet(days=3))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("alter table jobs drop column ett_gpu_ratio")
+        told = connection.execute("select min(job_id) from jobs where ett_ratio > 0").fetchone()
+    assert told is not None
+    page = open_page(JOB, job=told[0])
+
+    assert not page.exception
+    assert "ETT" in [metric.label for metric in page.metric]
+
+
 def test_a_new_publish_is_followed_without_a_restart(warehouse: Path) -> None:
     serving.publish(warehouse, serving.fleet(teams=("ranking",), days=3))
     page = open_page()
