@@ -158,7 +158,8 @@ def _targets(path: Path, table: dict[str, Any]) -> dict[str, float]:
     for team, ratio in table.items():
         if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not 0 < ratio <= 1:
             raise UnusableArguments(f"{path}: the target of {team!r} must be a ratio such as 0.9.")
-        targets[team] = float(ratio)
+        # the rollups' own name for small teams: who is really called so is told apart there too
+        targets["other (team)" if team == "other" else team] = float(ratio)
     return targets
 
 

@@ -185,3 +185,15 @@ def test_a_target_that_changes_is_published_though_no_dump_is_new(
     ingest(tmp_path / "warehouse", dump)
 
     assert [("ads", 0.5), ("fleet", 0.9)] == rows(tmp_path / "warehouse", "from targets")
+
+
+def test_a_target_of_a_team_really_called_other_is_not_that_of_the_small_teams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, "[targets]\nother = 0.5")))
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", life("a", team="other")))
+
+    assert [("fleet", 0.9), ("other (team)", 0.5)] == rows(
+        tmp_path / "warehouse",
+        "select distinct team, targets.ett_ratio from targets join team_day using (team) order by 1",
+    )
