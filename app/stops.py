@@ -107,6 +107,24 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             else nameless,
             series=days["uncategorised_ratio"].to_list(),
         )
+    # what an older release published does not tell them
+    if "counted_failures" in now:
+        st.caption(_failures_alone(now, counted))
+
+
+def _failures_alone(now: Mapping[str, Any], counted: str) -> str:
+    """How often attempts failed, without preemptions."""
+    failures, known = now["counted_failures"], now["counted_failures_of_known_gpus"]
+    kind = "infra failure" if counted == "infra" else "failure"
+    told = [f"Without preemptions: {words.many(failures, kind)}"]
+    if failures:
+        told.append(f"one in {words.duration(now['between_failures_seconds'])} of attempts")
+    if known:
+        between = words.hours(now["between_failures_gpu_seconds"])
+        of_known = "" if known == failures else f", of {words.count(known)} whose GPUs are known"
+        rate = _rate(now["failures_per_1000_gpu_days"])
+        told.append(f"one in {between} GPU-hours, {rate} per 1,000 GPU-days{of_known}")
+    return " \u00b7 ".join(told) + "."
 
 
 def _preempted_otherwise(now: Mapping[str, Any]) -> int:

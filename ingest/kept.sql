@@ -226,6 +226,8 @@ create table team_day_sums_kept (
     timeout hugeint,
     lost hugeint,
     infra_failures hugeint,
+    gpu_failures hugeint,
+    infra_gpu_failures hugeint,
     infra_interruptions hugeint,
     checkpoint_saves bigint,
     cache_hits hugeint,

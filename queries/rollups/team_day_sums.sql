@@ -79,6 +79,19 @@ ended as (
                 then 1
             else 0
         end) as infra_failures,
+        -- what can be held against GPU-hours, which those of unknown GPUs have no part in
+        sum(case
+            when facts.outcome in ('failed', 'timeout', 'lost') and facts.gpus is not null then 1
+            else 0
+        end) as gpu_failures,
+        sum(case
+            when
+                facts.outcome in ('failed', 'timeout', 'lost')
+                and facts.gpus is not null
+                and attributions.attribution = 'infra'
+                then 1
+            else 0
+        end) as infra_gpu_failures,
         sum(case when attributions.attribution = 'infra' then 1 else 0 end)
             as infra_interruptions,
         sum(facts.lost_us + facts.caused_recovery_us) as interruption_loss_us,
@@ -301,6 +314,8 @@ select
     coalesce(ended.timeout, 0) as timeout,
     coalesce(ended.lost, 0) as lost,
     coalesce(ended.infra_failures, 0) as infra_failures,
+    coalesce(ended.gpu_failures, 0) as gpu_failures,
+    coalesce(ended.infra_gpu_failures, 0) as infra_gpu_failures,
     coalesce(ended.infra_interruptions, 0) as infra_interruptions,
     -- null: nothing of the day is instrumented
     coalesce(saved.checkpoint_saves, case when running.is_instrumented = 1 then 0 end)

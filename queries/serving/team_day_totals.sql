@@ -64,6 +64,8 @@ select
     cast(sum(timeout) as bigint) as timeout,
     cast(sum(lost) as bigint) as lost,
     cast(sum(infra_failures) as bigint) as infra_failures,
+    cast(sum(gpu_failures) as bigint) as gpu_failures,
+    cast(sum(infra_gpu_failures) as bigint) as infra_gpu_failures,
     cast(sum(infra_interruptions) as bigint) as infra_interruptions,
     cast(sum(checkpoint_saves) as bigint) as checkpoint_saves,
     cast(sum(cache_hits) as bigint) as cache_hits,

@@ -1,6 +1,7 @@
 -- How often attempts of one scope were stopped, on each day and over all the days that a reader
 -- chooses; rates are ratios of sums. `chosen_attribution` is an attribution, or `all`: it limits
--- what is counted as `counted`, and the rates of it.
+-- what is counted as `counted`, and the rates of it. Of failures alone, which preemptions are not,
+-- the rates are of `infra` and of `all`, and null for another attribution.
 -- grain: one row per day, and one whose day is null for all of them
 -- macro: chosen_team, chosen_workload, first_day, last_day, chosen_attribution
 with
@@ -14,7 +15,15 @@ held as (
         totals.attempts_ended,
         totals.preempted,
         totals.failed + totals.timeout + totals.lost as failures,
-        totals.infra_failures
+        totals.infra_failures,
+        case chosen_attribution
+            when 'all' then totals.failed + totals.timeout + totals.lost
+            when 'infra' then totals.infra_failures
+        end as counted_failures,
+        case chosen_attribution
+            when 'all' then totals.gpu_failures
+            when 'infra' then totals.infra_gpu_failures
+        end as counted_failures_of_known_gpus
     from days
     left join team_day_totals as totals
         on
@@ -68,6 +77,8 @@ summed as (
         cast(coalesce(sum(held.preempted), 0) as bigint) as preempted,
         cast(coalesce(sum(held.failures), 0) as bigint) as failures,
         cast(coalesce(sum(held.infra_failures), 0) as bigint) as infra_failures,
+        cast(sum(held.counted_failures) as bigint) as counted_failures,
+        cast(sum(held.counted_failures_of_known_gpus) as bigint) as counted_failures_of_known_gpus,
         cast(coalesce(sum(stopped.interruptions), 0) as bigint) as interruptions,
         cast(coalesce(sum(stopped.infra_interruptions), 0) as bigint) as infra_interruptions,
         cast(coalesce(sum(stopped.uncategorised_interruptions), 0) as bigint)
@@ -89,6 +100,10 @@ select
     counted_of_known_gpus * 86400000.0 / nullif(gpu_seconds, 0) as interruptions_per_1000_gpu_days,
     wall_seconds / nullif(counted, 0) as between_interruptions_seconds,
     gpu_seconds / nullif(counted_of_known_gpus, 0) as between_interruptions_gpu_seconds,
+    counted_failures_of_known_gpus * 86400000.0 / nullif(gpu_seconds, 0)
+        as failures_per_1000_gpu_days,
+    wall_seconds / nullif(counted_failures, 0) as between_failures_seconds,
+    gpu_seconds / nullif(counted_failures_of_known_gpus, 0) as between_failures_gpu_seconds,
     preempted / nullif(attempts_ended, 0) as preemption_ratio,
     infra_interruptions / nullif(interruptions, 0) as infra_ratio,
     uncategorised_interruptions / nullif(interruptions, 0) as uncategorised_ratio

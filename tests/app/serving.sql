@@ -238,6 +238,9 @@ counted as (
         count(*) filter (where outcome = 'timeout') as timeout,
         count(*) filter (where outcome = 'lost') as lost,
         count(*) filter (where attribution = 'infra') as infra_failures,
+        count(*) filter (where outcome in ('failed', 'timeout', 'lost') and gpus is not null)
+            as gpu_failures,
+        count(*) filter (where attribution = 'infra' and gpus is not null) as infra_gpu_failures,
         infra_failures as infra_interruptions,
         sum(checkpoint_saves)::bigint as checkpoint_saves,
         count(*) filter (where cache = 'hit') as cache_hits,

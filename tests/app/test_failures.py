@@ -115,6 +115,24 @@ def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(
     assert any("of 1 of 6 interruptions whose GPUs are known: training" in t for t in said(page))
 
 
+def test_failures_are_told_without_preemptions_too(stopped: Path) -> None:
+    gpu_days = (8 * 3700 * 2 + 16 * 1900 * 2 + 8 * 1000 * 2 + 8 * 7300 * 2) / 86400
+    of_infra, of_all = (
+        [text for text in said(open_page(FAILURES, days="7", attribution=counted))
+         if text.startswith("Without preemptions")]
+        for counted in ("infra", "all")
+    )  # fmt: skip
+
+    assert [
+        "Without preemptions: 1 infra failure \u00b7 one in 7 h 43 min of attempts \u00b7 "
+        f"one in {gpu_days * 24:.1f} GPU-hours, {1000 / gpu_days:.1f} per 1,000 GPU-days."
+    ] == of_infra
+    assert [
+        "Without preemptions: 3 failures \u00b7 one in 2 h 34 min of attempts \u00b7 "
+        f"one in {gpu_days * 24 / 3:.1f} GPU-hours, {3000 / gpu_days:.1f} per 1,000 GPU-days."
+    ] == of_all
+
+
 def test_a_page_in_gpu_hours_does_not_claim_that_every_attempt_counts_the_same(
     stopped: Path,
 ) -> None:

@@ -818,6 +818,35 @@ def test_each_way_to_end_counts_where_it_belongs(load: Callable[..., Path]) -> N
     )}  # fmt: skip
 
 
+@pytest.mark.parametrize("attribution", ["infra", "all"])
+def test_failures_alone_are_held_against_all_time_and_those_of_known_gpus_against_gpu_days(
+    fleet: Path, attribution: str
+) -> None:
+    ((failures, known),) = rows(
+        fleet,
+        "select count(*), count(gpus) from attempts where is_counted "
+        f"and ended_day between date '{FIRST}' and date '{LAST}' "
+        "and outcome in ('failed', 'timeout', 'lost') "
+        f"and '{attribution}' in ('all', attribution)",
+    )
+    ((wall, gpu),) = rows(
+        fleet,
+        "select sum(wall_seconds), sum(gpu_seconds) from team_day "
+        f"where team <> 'fleet' and workload = 'all' and day between date '{FIRST}' and "
+        f"date '{LAST}'",
+    )
+
+    assert 0 < known <= failures
+    assert [
+        pytest.approx((failures, known, known / gpu * 86_400_000, wall / failures, gpu / known))
+    ] == rows(
+        fleet,
+        "select counted_failures, counted_failures_of_known_gpus, failures_per_1000_gpu_days, "
+        "between_failures_seconds, between_failures_gpu_seconds "
+        f"from window_ends({OF_DAYS}, '{attribution}') where day is null",
+    )
+
+
 def test_what_interruptions_cost_is_told_by_attempt_and_by_category_alike(fleet: Path) -> None:
     ((of_attempts,),) = rows(
         fleet,
