@@ -476,6 +476,20 @@ def test_another_launcher_in_the_same_start_is_no_launch() -> None:
     assert [8.424] == [since(event) for event in of(told, "attempt_start")]
 
 
+@pytest.mark.parametrize("label", ["", "[rank0]:", "[default0]:[titan] "])
+def test_what_torchtitan_tells_of_one_launch_on_two_lines_is_one(label: str) -> None:
+    lines = (
+        "{label}2026-03-01 1{hour}:00:00,000 - root - INFO - torchtitan version: 0.2.0 (0.0.0 ...)",
+        "{label}2026-03-01 1{hour}:00:03,000 - root - INFO - Starting job: a debug model",
+        "{label}2026-03-01 1{hour}:00:20,000 - root - INFO - Training starts at step 1",
+        "{label}2026-03-01 1{hour}:00:27,000 - root - INFO - step:  1  loss: 12.2",
+    )
+    told = read(*(line.format(label=label, hour=hour) for hour in (0, 2) for line in lines))
+
+    assert [0.0, 7200.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [str(us(DAY)), str(us(DAY) + 7200 * SECOND_US)] == keys(told)
+
+
 def test_a_piece_of_a_rotated_log_knows_no_launch() -> None:
     told = read("2026-03-01 10:00:00 step 10 loss 1", "2026-03-01 10:00:10 step 20 loss 1")
 
