@@ -183,6 +183,21 @@ def test_a_newer_megatron_tells_the_times_of_its_saves() -> None:
     assert ["async"] == [e["mode"] for e in told if "mode" in e]
 
 
+@pytest.mark.parametrize("length", ["(ms): 2000.0", "(s): 2.00"])
+def test_forks_of_megatron_tell_how_long_steps_took_in_seconds(length: str) -> None:
+    step = "iteration {0:8d}/  115311 | consumed samples: {0:12d} | consumed tokens: {0:12d} | "
+    told = read(
+        f"2026-03-01T10:01:00+0000 [default7]: {step.format(10)}elapsed time per iteration "
+        f"{length} | learning rate: 5.9E-05 | global batch size:    16 | lm loss: 2.4E+00 |",
+        f"2026-03-01T10:01:20+0000 [default7]: {step.format(20)}elapsed time per iteration "
+        f"{length} | learning rate: 5.9E-05 | global batch size:    16 | lm loss: 2.4E+00 |",
+    )
+
+    assert [(60.0, 10), (80.0, 20)] == steps(told)
+    assert [10, 20] == [event["samples"] for event in of(told, "progress")]
+    assert [("phase_start", "training", 58.0, None)] == phases(told)
+
+
 def test_a_log_of_deepspeed_tells_saves_and_the_signal_that_ended_it() -> None:
     told = read(DEEPSPEED)
     (failure,) = of(told, "failure")
