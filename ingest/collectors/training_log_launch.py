@@ -314,7 +314,7 @@ def _phase(kind: EventKind, phase: Phase, at_us: int) -> Event:
 
 
 def _number(sign: Sign, group: str = "step") -> int | None:
-    told = sign.told.get(group, "")
+    told = sign.told.get(group, "").replace(",", "")
     return int(told) if told.isdecimal() and len(told) <= _LONGEST_NUMBER else None
 
 

@@ -176,7 +176,7 @@ class Signs:
                 step = _step(told, match, done)
                 self.untimed_steps += step is None
                 if step is not None:
-                    if len(found) == 1 and rest is line and "step" in match.re.groupindex:
+                    if len(found) == 1 and rest is line and _is_digit_by_digit(match):
                         self._shapes.learn(line, step, match, told.text)
                     yield step
             else:
@@ -280,5 +280,12 @@ def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
     )
 
 
-def _whole(digits: bytes | None) -> int | None:
-    return int(digits) if digits and digits.isdigit() and len(digits) <= _LONGEST_NUMBER else None
+def _is_digit_by_digit(match: re.Match[bytes]) -> bool:
+    """Whether the line has a step of its own, and no comma in its numbers."""
+    told = match.groupdict()
+    return (told.get("step") or b"").isdigit() and (told.get("samples") or b"0").isdigit()
+
+
+def _whole(told: bytes | None) -> int | None:
+    digits = (told or b"").replace(b",", b"")
+    return int(digits) if digits.isdigit() and len(digits) <= _LONGEST_NUMBER else None

@@ -315,6 +315,21 @@ def test_what_is_no_step_that_is_done_is_none(line: str) -> None:
     assert [] == steps(read(line, "2026-03-01 10:00:01 No checkpoint found"))
 
 
+def test_a_step_may_have_commas_between_thousands() -> None:
+    told = read(
+        "2026-03-01 10:00:00 Resuming from step 1,000",
+        *(f"2026-03-01 10:{m:02}:00 step {m * 600 + 400:,}/9,000 | loss 1" for m in range(1, 7)),
+        "2026-03-01 10:06:00 Saved checkpoint at step 4,000 in 2.0 s",
+        "2026-03-01 10:07:00 step 4,600/9,000 | loss 1",
+        "2026-03-01 10:08:00 step 5,10,200 | loss 1",  # whatever that is, not 510,200
+    )
+
+    assert [1000, 1600, 2200, 2800, 3400, 4000, 4600] == [step for _, step in steps(told)]
+    assert [(60.0, 1000)] == resumed(told)
+    assert [4000, 4000] == [step for _, phase, _, step in phases(told) if phase.endswith("save")]
+    assert 1 == len(of(told, "attempt_start"))
+
+
 def test_of_steps_within_three_seconds_the_last_is_told_before_anything_else() -> None:
     told = read(
         *(f"2026-03-01 10:00:{at:06.3f} step {at * 10:.0f} loss 1" for at in (1, 1.5, 2, 4, 4.5)),
