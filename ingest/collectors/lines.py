@@ -43,6 +43,7 @@ _LABEL = re.compile(
     rb")"
 )
 _CLOCK = rb"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)"
+HALF = rb"(?:\s?([AaPp])\.?[Mm]\b\.?)?"  # of a day, where the clock has twelve hours
 _ZONE = rb"(?:\s?(Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?![\d.:])))?"
 # the whole of a level, of a logger's name in brackets, of a process in parentheses
 _TAGS = (
@@ -59,9 +60,11 @@ _TIME = re.compile(
     + _KEY
     + rb"(?:(?P<day>\d{4}[-/]\d\d[-/]\d\d)[T _]"
     + _CLOCK
+    + HALF
     + _ZONE
     + rb"|(?P<us_day>\d\d/\d\d/\d{4})[ -]"
     + _CLOCK
+    + HALF
     + _ZONE
     + rb"|[IWEFC](?P<glog_day>\d{8}|\d{4})\s"
     + _CLOCK
@@ -208,15 +211,23 @@ def said(line: bytes, clock: Clock) -> Said:
 
 def _instant(found: re.Match[bytes], clock: Clock) -> int | None:
     if day := found["day"]:
-        return _at(day.replace(b"/", b"-"), found.group(2, 3, 4, 5, 6), clock.zone)
+        return _at(day.replace(b"/", b"-"), _clock_time(found, 2), clock.zone)
     if day := found["us_day"]:
         month, date = (day[:2], day[3:5]) if day[:2] <= b"12" else (day[3:5], day[:2])
         iso = b"-".join((day[6:], month, date))
-        return _at(iso, found.group(8, 9, 10, 11, 12), clock.zone)
+        return _at(iso, _clock_time(found, 9), clock.zone)
     if day := found["glog_day"]:
-        return _glog_instant(day, (*found.group(14, 15, 16, 17), None), clock)
+        return _glog_instant(day, (*found.group(16, 17, 18, 19), None), clock)
     seconds = int(found["epoch"]) * SECOND_US
     return seconds + _micros(found["part"] or found["millis"])
+
+
+def _clock_time(found: re.Match[bytes], first: int) -> tuple[bytes | None, ...]:
+    """Hour, minute, second, fraction and zone, which begin with this group."""
+    hour, minute, second, fraction, half, zone = found.group(*range(first, first + 6))
+    if half and b"01" <= hour <= b"12":
+        hour = b"%02d" % (int(hour) % 12 + 12 * (half in b"Pp"))
+    return hour, minute, second, fraction, zone
 
 
 def _glog_instant(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock) -> int | None:

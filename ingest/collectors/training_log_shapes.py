@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ingest.collectors.lines import SECOND_US, Label, places_without_colours
+from ingest.collectors.lines import HALF, SECOND_US, Label, places_without_colours
 from ingest.collectors.training_log_patterns import Patterns
 
 ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
@@ -20,6 +20,7 @@ _TIME = re.compile(
     rb":(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)(?:\s?([+-]\d\d:?\d\d(?![\d.:])))?"
 )
 _DIGIT = re.compile(rb"\d")
+_HALF = re.compile(HALF)
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 
 
@@ -113,6 +114,9 @@ class Shapes:
         time = _TIME.search(text, 0, found.start("step"))
         if time is None or len(line) > _LONGEST or any(mark in line for mark in self._particular):
             return
+        half = _HALF.match(text, time.end())
+        if half is not None and half[1]:
+            return  # what stands before the minutes does not tell the hour
         places = places_without_colours(line)
         if len(places) != len(text):
             return

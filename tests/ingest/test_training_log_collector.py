@@ -717,6 +717,17 @@ def test_times_without_a_zone_are_of_the_readers() -> None:
     assert [(0.0, 10)] == steps(told)
 
 
+def test_a_clock_of_twelve_hours_goes_on_after_noon() -> None:
+    told = read(
+        "03/01/2026 10:00:00 AM - INFO - step 10 loss 1",
+        "03/01/2026 11:59:00 AM - INFO - step 20 loss 1",
+        "03/01/2026 12:00:00 PM - INFO - step 30 loss 1",
+        "03/01/2026 10:00:00 PM - INFO - step 40 loss 1",
+    )
+
+    assert [(0.0, 10), (7140.0, 20), (7200.0, 30), (43200.0, 40)] == steps(told)
+
+
 def test_a_clock_that_changes_between_two_steps_is_read_right() -> None:
     told = read(
         *(
