@@ -150,11 +150,23 @@ class Signs:
             return
         told = pieces(line)
         for at in range(len(told)) if self._traces.are_open else self._marked(told):
-            yield from self._piece(index, number, told[at])
+            before = told[at - 1] if at else b""
+            stamp = self._stamp(told) if at == len(told) - 1 else None
+            yield from self._piece(index, number, told[at], before, stamp)
 
-    def _piece(self, index: int, number: int, line: bytes) -> Iterator[Sign | Step | Trace]:
+    def _stamp(self, told: list[bytes]) -> Said | None:
+        """What was put before a whole line once it was written: the time of its last piece."""
+        first = said(told[0][:_LONGEST_LINE], self._clock)
+        is_alone = not split_bar(first.text)[1].strip()
+        return first if first.at_us is not None and is_alone else None
+
+    def _piece(
+        self, index: int, number: int, line: bytes, before: bytes = b"", stamp: Said | None = None
+    ) -> Iterator[Sign | Step | Trace]:
+        """`before` is what this piece of a line overwrote."""
         line = line[:_LONGEST_LINE]
         done, rest = split_bar(line)
+        done = split_bar(before)[0] if done is None and before else done
         text = without_colours(rest)
         found = self._patterns.found_in(text)
         may_be_trace = self._traces.are_open or HEADER in text
@@ -162,6 +174,8 @@ class Signs:
             self._shapes.learn_nothing(line)
             return
         told = said(text, self._clock)
+        if told.at_us is None and stamp is not None:
+            told = stamp._replace(text=told.text)
         if told.at_us is not None:
             self._told_us, self._told_at = told.at_us, number
         if may_be_trace:
@@ -176,7 +190,8 @@ class Signs:
                 step = _step(told, match, done)
                 self.untimed_steps += step is None
                 if step is not None:
-                    if len(found) == 1 and rest is line and _is_digit_by_digit(match):
+                    is_plain = rest is line and stamp is None
+                    if len(found) == 1 and is_plain and _is_digit_by_digit(match):
                         self._shapes.learn(line, step, match, told.text)
                     yield step
             else:

@@ -252,6 +252,22 @@ def test_a_log_of_the_trainer_is_read_through_its_progress_bars() -> None:
     assert ("completed", 522.5) == (told[-1]["outcome"], since(told[-1]))
 
 
+def test_what_overwrote_a_progress_bar_has_its_step_and_the_time_before_the_line() -> None:
+    bar = "\r {0:2d}%|█    | {0}0/1000 [00:12<19:50,  1.20s/it]"
+    told = read(
+        "[rank0]: 2026-03-01T10:00:00+0000 ***** Running training *****",
+        *(
+            f"[rank0]: 2026-03-01T10:0{done}:00+0000 {bar.format(done - 1)}{bar.format(done)}"
+            f"\r{' ' * 50}\r{{'loss': 2.1, 'learning_rate': 1e-05, 'epoch': 0.1}}"
+            for done in (1, 2, 3)
+        ),
+        # a program's own line, of which nobody knows how long it was written
+        f"2026-03-01 10:04:00 - INFO - on it{bar.format(8)}\r{' ' * 50}\r{{'loss': 2.1}}",
+    )
+
+    assert [(60.0, 10), (120.0, 20), (180.0, 30)] == steps(told)
+
+
 def test_a_loop_that_tells_how_long_a_step_took_began_that_much_earlier() -> None:
     told = read(NANOGPT)
 
