@@ -262,8 +262,15 @@ def test_a_number_tells_how_a_process_ended(
     assert category == (told.category if told else None)
 
 
-def test_sigkill_is_out_of_memory_only_with_a_word_of_it() -> None:
-    word = "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0."
+@pytest.mark.parametrize(
+    "word",
+    [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0.",
+        "slurmstepd: error: Detected 2 oom-kill event(s) in StepId=1.0.",  # up to Slurm 20
+        "slurmstepd: error: Detected 1 oom-kill event(s) in step 1.batch cgroup.",
+    ],
+)
+def test_sigkill_is_out_of_memory_only_with_a_word_of_it(word: str) -> None:
 
     assert "unknown/killed" == category_of(None, 137)
     assert "unknown/killed" == category_of("Signal 9 (SIGKILL) received by PID 7", -9)
