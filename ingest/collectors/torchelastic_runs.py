@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from ingest.collectors.base import Dump
+from ingest.collectors.lines import without_colours
 from ingest.collectors.torchelastic_signs import recognises
 
 _HEAD_BYTES = 32 * 1024
@@ -277,8 +278,8 @@ def _head(path: str) -> bytes:
         with open(path, "rb") as file:
             if file.read(2) != b"\x1f\x8b":
                 file.seek(0)
-                return file.read(_HEAD_BYTES)
+                return without_colours(file.read(_HEAD_BYTES))
         with gzip.open(path) as unpacked:
-            return unpacked.read(_HEAD_BYTES)
+            return without_colours(unpacked.read(_HEAD_BYTES))
     except (OSError, EOFError, zlib.error):
         return b""

@@ -55,6 +55,16 @@ def test_all_files_of_a_run_are_of_one_job(tmp_path: Path) -> None:
     assert {("run-a", None)} == {name for file in files for name in names(file)}
 
 
+def test_colours_are_no_part_of_the_name_of_a_run(tmp_path: Path) -> None:
+    run = tmp_path / "run-7"
+    log = written(run, *begins(0), *starts(2), name="torchrun.stderr.log")
+    lines = log.read_bytes().splitlines()
+    log.write_bytes(b"".join(b"\x1b[33m%b\x1b[0m\n" % line for line in lines))
+    records = written(run, SAVE, name="torch_loggers/dcp_rank0.jsonl")
+
+    assert {("run-a", None)} == names(log) | names(records)
+
+
 def test_torchruns_own_folder_of_logs_names_the_run_of_a_log_of_warnings(tmp_path: Path) -> None:
     run = tmp_path / "run-7"
     written(run, error_file("E: 1", 7), name="logs/run-a_abcd1234/attempt_0/0/error.json")
