@@ -307,6 +307,7 @@ def test_training_begins_no_earlier_than_what_comes_before_it() -> None:
         "2026-03-01 10:00:00 | INFO | Iteration 10 | loss=2.5",
         "2026-03-01T10:00:00Z global step 10 loss=2.5",
         "2026-03-01 10:00:00 Step: 10, Loss: 2.5",
+        "2026-03-01 10:00:00 - test - step 10 loss 2.5",
         "2026-03-01 10:00:00 Iteration 10/500 - Train Loss: 2.5",
         "2026-03-01 10:00:00 step 10 | train_loss 2.5 | val_loss 2.6",
         '{"ts": "2026-03-01T10:00:00.000Z", "level": "INFO", "msg": "step 10 loss 2.5"}',
@@ -324,6 +325,9 @@ def test_a_step_is_known_however_a_loop_words_it(line: str) -> None:
     [
         "2026-03-01 10:00:00 Epoch 3 step 10 loss 2.5",  # counted anew in each epoch
         "2026-03-01 10:00:00 step 10 val_loss 2.5",
+        "2026-03-01 10:00:00 [val] step 10/50, loss: 2.5",  # of a validation, anew in each
+        "2026-03-01 10:00:00 Validation: iter 10 | loss 2.5",
+        "2026-03-01 10:00:00 Test iteration 10, loss: 2.5",
         "2026-03-01 10:00:00 step 10 took 3 s",
         "2026-03-01 10:00:00 the first step is to lower the loss",
         "2026-03-01 10:00:00 step 0 loss 2.5",
@@ -492,6 +496,17 @@ def test_steps_that_fall_back_twice_begin_a_launch() -> None:
 
     assert [None, str(us(DAY) + 3660 * SECOND_US)] == keys(told)
     assert [10, 20, 30, 40, 10, 20, 30] == [step for _, step in steps(told)]
+
+
+def test_steps_of_a_validation_begin_no_launch() -> None:
+    told = read(
+        *(f"2026-03-01 10:{m:02}:00 step {m * 10} loss 1" for m in (1, 2, 3)),
+        *(f"2026-03-01 10:03:{s}0 Val step {s}/3, loss: 1" for s in (1, 2, 3)),
+        *(f"2026-03-01 10:{m:02}:00 step {m * 10} loss 1" for m in (4, 5)),
+    )
+
+    assert [None] == keys(told)
+    assert [10, 20, 30, 40, 50] == [step for _, step in steps(told)]
 
 
 def test_a_step_torn_out_of_another_line_begins_no_launch() -> None:
