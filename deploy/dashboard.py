@@ -44,7 +44,9 @@ from app.words import glossary
 
 UID = "fleet-ett"
 # The past is written once a day by `ett-exporter --backfill`, the present with every scrape.
-_LOOK_BACK = "25h"
+_LOOK_BACK = "24h"
+# Of every team that ran at all: where it is there, what is not there is over, not late.
+_PRESENT = "count(ett_attempts)"
 _SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 _TEAM = 'team=~"$team"'
 _LOST_AREAS = 'area!~"effective|uninstrumented"'
@@ -113,11 +115,18 @@ def _link(title: str, url: str) -> dashboard.DashboardLink:
     return dashboard.DashboardLink(title).type(DashboardLinkType.LINK).url(url).target_blank(True)
 
 
+def _newest(selector: str) -> str:
+    """What a scrape says; between the samples of the past, what the last of them said.
+
+    A series that a scrape no longer has must not be looked back for: summed with what came after
+    it, it would count twice.
+    """
+    return f"({selector} or (last_over_time({selector}[{_LOOK_BACK}]) unless on () {_PRESENT}))"
+
+
 def _gpu(matchers: str) -> str:
-    return (
-        "max by (team, area, window) (last_over_time(ett_gpu_seconds{"
-        f'{_TEAM}, window="$window", {matchers}}}[{_LOOK_BACK}]))'
-    )
+    newest = _newest(f'ett_gpu_seconds{{{_TEAM}, window="$window", {matchers}}}')
+    return f"max by (team, area, window) {newest}"
 
 
 def _ratio(by: str = "") -> str:
@@ -127,10 +136,12 @@ def _ratio(by: str = "") -> str:
 
 
 def _of_team(family: str, *, window: str = "$window", more: str = "", by: str = "team") -> str:
-    return (
-        f"max by ({by}) (last_over_time("
-        f'{family}{{{_TEAM}, window="{window}"{more}}}[{_LOOK_BACK}]))'
-    )
+    return f"max by ({by}) " + _newest(f'{family}{{{_TEAM}, window="{window}"{more}}}')
+
+
+def _regressed() -> str:
+    active = _newest('ett_regression_active{team=~"$team|fleet"}')
+    return f"max by (team, metric) {active}"
 
 
 def _panels(app_url: str) -> list[Any]:
@@ -152,8 +163,10 @@ def _panels(app_url: str) -> list[Any]:
 
 
 def _is_it_good(app_url: str) -> list[Any]:
-    target = 'max(last_over_time(ett_target_ratio{team="fleet"}[25h]))'
+    target = f'max(last_over_time(ett_target_ratio{{team="fleet"}}[{_LOOK_BACK}]))'
     budget = f"1 - (1 - ({_ratio()})) / (1 - {target})"
+    # none is said only where the list could be read
+    none = '0 * max(ett_exporter_read_success{view="regressions"} == 1)'
     return [
         _stat("ETT", "ett_gpu_ratio", "percentunit", app_url, 0, _ratio()).thresholds(
             _steps((None, "red"), (0.85, "orange"), (0.9, "green"))
@@ -162,8 +175,7 @@ def _is_it_good(app_url: str) -> list[Any]:
         .description("What is left of the share that may be lost: 1 - loss / (1 - target).")
         .thresholds(_steps((None, "red"), (0, "orange"), (0.25, "green"))),
         _stat(
-            "Open regressions", "", "none", app_url, 12,
-            'sum(max by (team, metric) (ett_regression_active{team=~"$team|fleet"})) or vector(0)',
+            "Open regressions", "", "none", app_url, 12, f"sum({_regressed()}) or {none}"
         )
         .description("Measures that got worse, through every gate of the detector.")
         .thresholds(_steps((None, "green"), (1, "orange"))),
@@ -259,12 +271,11 @@ def _percentiles(title: str, measure: str, family: str, app_url: str, x: int) ->
 
 
 def _alerts(app_url: str) -> list[Any]:
-    active = 'max by (team, metric) (ett_regression_active{team=~"$team|fleet"})'
     return [
         _framed(statetimeline.Panel(), "Open regressions", "", "none", app_url)
         .description("When a measure of a team was worse, through every gate of the detector.")
         .grid_pos(GridPos(h=7, w=16, x=0, y=29))
-        .with_target(_query(active, "{{team}} \u00b7 {{metric}}")),
+        .with_target(_query(_regressed(), "{{team}} \u00b7 {{metric}}")),
         dashboard.Panel()
         .type("alertlist")
         .title("Alerts")

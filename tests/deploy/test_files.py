@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,70 @@ def test_promtool_accepts_rules_and_settings(promtool: str) -> None:
     checked = run(promtool, "check", "config", str(DEPLOY / "prometheus/prometheus.yml"))
 
     assert (0, "") == (checked.returncode, checked.stderr)
+
+
+@pytest.mark.prometheus
+def test_what_the_dashboard_sums_ends_with_its_series(promtool: str, tmp_path: Path) -> None:
+    # `a` ran on the first of two days, `b` on both; scraped twice an hour
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_gpu_seconds{team="a", area="effective", window="1d"}': "0x24 stale",
+            'ett_gpu_seconds{team="a", area="unsaved", window="1d"}': "300x24 stale",
+            'ett_gpu_seconds{team="b", area="effective", window="1d"}': "100x48",
+            'ett_attempts{team="b", outcome="completed", window="28d"}': "1x48",
+            'ett_time_to_start_seconds{team="a", stat="p50", window="1d"}': "60x24 stale",
+        },
+        {
+            ("ETT", "6h"): [("{}", 0.25)],
+            ("ETT", "13h"): [("{}", 1.0)],
+            ("Time to start", "6h"): [('{team="a"}', 60.0)],
+            ("Time to start", "13h"): [],
+        },
+    )
+
+
+@pytest.mark.prometheus
+def test_the_dashboard_looks_back_between_the_samples_of_the_past(
+    promtool: str, tmp_path: Path
+) -> None:
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_gpu_seconds{team="a", area="effective", window="1d"}': f"100 {'_ ' * 96}",
+            'ett_gpu_seconds{team="b", area="effective", window="1d"}': f"100 {'_ ' * 47}100",
+            'ett_gpu_seconds{team="b", area="unsaved", window="1d"}': f"{'_ ' * 48}300",
+            'ett_regression_active{team="a", metric="m"}': f"1 {'_ ' * 96}",
+            'ett_attempts{team="b", outcome="completed", window="28d"}': f"1 {'_ ' * 47}1",
+        },
+        {
+            ("ETT", "12h"): [("{}", 1.0)],
+            ("ETT", "24h"): [("{}", 0.25)],
+            ("ETT", "36h"): [("{}", 0.25)],
+            ("Open regressions", "12h"): [("{}", 1.0)],
+            ("Open regressions", "36h"): [],
+        },
+    )
+
+
+@pytest.mark.prometheus
+@pytest.mark.parametrize(
+    ("success", "open_ones"), [("1x20", [("{}", 0.0)]), ("0x20", []), ("1x5 stale", [])]
+)
+def test_no_open_regression_is_told_only_where_the_list_could_be_read(
+    promtool: str, tmp_path: Path, success: str, open_ones: list[tuple[str, float]]
+) -> None:
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_exporter_read_success{view="regressions"}': success,
+            'ett_attempts{team="a", outcome="completed", window="28d"}': "1x20",
+        },
+        {("Open regressions", "5h"): open_ones},
+    )
 
 
 @pytest.mark.prometheus
@@ -145,6 +210,42 @@ def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path, text: str, why: 
 
     with pytest.raises(UnusableSettings, match=why):
         read_thresholds(settings)
+
+
+def _holds(
+    promtool: str,
+    folder: Path,
+    series: Mapping[str, str],
+    told: Mapping[tuple[str, str], list[tuple[str, float]]],
+) -> None:
+    """What the first query of a panel says, by its title and the time: labels and values."""
+    drawn = [panel for panel in reversed(panels()) if panel.get("targets")]
+    first = {panel["title"]: panel["targets"][0]["expr"] for panel in drawn}
+    whole = {
+        "evaluation_interval": "30m",
+        "tests": [
+            {
+                "interval": "30m",
+                "input_series": [
+                    {"series": name, "values": values.strip()} for name, values in series.items()
+                ],
+                "promql_expr_test": [
+                    {
+                        "expr": first[title].replace("$team", ".+").replace("$window", "1d"),
+                        "eval_time": at,
+                        "exp_samples": [
+                            {"labels": labels, "value": value} for labels, value in samples
+                        ],
+                    }
+                    for (title, at), samples in told.items()
+                ],
+            }
+        ],
+    }
+    path = folder / "dashboard.test.yml"
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    tested = run(promtool, "test", "rules", str(path))
+    assert (0, "") == (tested.returncode, tested.stderr)
 
 
 def panels() -> list[dict[str, Any]]:
