@@ -48,6 +48,8 @@ _LOOK_BACK = "24h"
 # Of every team that ran at all: where it is there, what is not there is over, not late.
 _PRESENT = "count(ett_attempts)"
 _SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
+# not `h`: Grafana would write a thousand of them as weeks
+_GPU_HOURS = "short"
 _TEAM = 'team=~"$team"'
 _LOST_AREAS = 'area!~"effective|uninstrumented"'
 _INSTRUMENTED = 'area!="uninstrumented"'
@@ -139,6 +141,15 @@ def _of_team(family: str, *, window: str = "$window", more: str = "", by: str = 
     return f"max by ({by}) " + _newest(f'{family}{{{_TEAM}, window="{window}"{more}}}')
 
 
+def _target() -> str:
+    """That of the chosen teams; the fleet's, where they have several."""
+    own, fleet = (
+        f"last_over_time(ett_target_ratio{{{team}}}[{_LOOK_BACK}])"
+        for team in (_TEAM, 'team="fleet"')
+    )
+    return f"((max({own}) == min({own})) or max({fleet}))"
+
+
 def _regressed() -> str:
     active = _newest('ett_regression_active{team=~"$team|fleet"}')
     return f"max by (team, metric) {active}"
@@ -163,8 +174,7 @@ def _panels(app_url: str) -> list[Any]:
 
 
 def _is_it_good(app_url: str) -> list[Any]:
-    target = f'max(last_over_time(ett_target_ratio{{team="fleet"}}[{_LOOK_BACK}]))'
-    budget = f"1 - (1 - ({_ratio()})) / (1 - {target})"
+    budget = f"1 - (1 - ({_ratio()})) / (1 - {_target()})"
     # none is said only where the list could be read
     none = '0 * max(ett_exporter_read_success{view="regressions"} == 1)'
     return [
@@ -172,7 +182,10 @@ def _is_it_good(app_url: str) -> list[Any]:
             _steps((None, "red"), (0.85, "orange"), (0.9, "green"))
         ),
         _stat("Loss budget left", "", "percentunit", app_url, 6, budget)
-        .description("What is left of the share that may be lost: 1 - loss / (1 - target).")
+        .description(
+            "What is left of the share that may be lost: 1 - loss / (1 - target). The target of "
+            "the chosen teams; where theirs differ, the fleet's."
+        )
         .thresholds(_steps((None, "red"), (0, "orange"), (0.25, "green"))),
         _stat(
             "Open regressions", "", "none", app_url, 12, f"sum({_regressed()}) or {none}"
@@ -188,16 +201,15 @@ def _is_it_good(app_url: str) -> list[Any]:
 
 
 def _trend(app_url: str) -> list[Any]:
-    target = f'max(last_over_time(ett_target_ratio{{team="fleet"}}[{_LOOK_BACK}]))'
     lost = f"sort_desc(sum by (area) ({_gpu(_LOST_AREAS)}) / 3600)"
     return [
         _series("ETT and target", "ett_gpu_ratio", "percentunit", app_url, (0, 6, 16, 8))
         .with_target(_query(_ratio(), "ETT"))
-        .with_target(_query(target, "target", ref="B"))
+        .with_target(_query(_target(), "target", ref="B"))
         .max(1)
         .override_by_name("target", [_fixed(DARK.muted), _property("custom.lineStyle", _DASHED)]),
         _coloured(
-            _framed(bargauge.Panel(), "Lost GPU-hours by phase", "gpu_seconds", "h", app_url)
+            _framed(bargauge.Panel(), "Lost GPU-hours by phase", "gpu_seconds", _GPU_HOURS, app_url)
             .grid_pos(GridPos(h=8, w=8, x=16, y=6))
             .display_mode(BarGaugeDisplayMode.BASIC)
             .with_target(_query(lost, "{{area}}", instant=True))
@@ -224,7 +236,7 @@ def _where(app_url: str) -> list[Any]:
         "team": ("Team", "none"),
         "Value #A": ("ETT", "percentunit"),
         "Value #B": ("Against 28 days", "percentunit"),
-        "Value #C": ("Lost GPU-hours", "h"),
+        "Value #C": ("Lost GPU-hours", _GPU_HOURS),
         "Value #D": ("Loss against budget", "percentunit"),
     }
     for _name, (shown, unit) in columns.items():

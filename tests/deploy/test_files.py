@@ -110,6 +110,37 @@ def test_no_open_regression_is_told_only_where_the_list_could_be_read(
 
 
 @pytest.mark.prometheus
+@pytest.mark.parametrize(
+    ("team", "left"),
+    [("a", 0.5), ("b", -1.0), (".+", -0.5)],  # all: the fleet's, since theirs differ
+)
+def test_the_loss_budget_is_held_against_the_target_of_the_chosen_team(
+    promtool: str, tmp_path: Path, team: str, left: float
+) -> None:
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_gpu_seconds{team="a", area="effective", window="1d"}': "96x4",
+            'ett_gpu_seconds{team="a", area="unsaved", window="1d"}': "32x4",
+            'ett_gpu_seconds{team="b", area="effective", window="1d"}': "64x4",
+            'ett_gpu_seconds{team="b", area="unsaved", window="1d"}': "64x4",
+            'ett_target_ratio{team="a"}': "0.5x4",
+            'ett_target_ratio{team="b"}': "0.75x4",
+            'ett_target_ratio{team="fleet"}': "0.75x4",
+        },
+        {("Loss budget left", "1h"): [("{}", left)]},
+        team,
+    )
+
+
+def test_gpu_hours_are_not_shown_as_weeks() -> None:
+    shown = json.dumps([panel["fieldConfig"] for panel in panels() if "fieldConfig" in panel])
+
+    assert '"h"' not in shown
+
+
+@pytest.mark.prometheus
 def test_amtool_accepts_the_settings() -> None:
     amtool = shutil.which("amtool")
     if amtool is None:
@@ -217,6 +248,7 @@ def _holds(
     folder: Path,
     series: Mapping[str, str],
     told: Mapping[tuple[str, str], list[tuple[str, float]]],
+    team: str = ".+",
 ) -> None:
     """What the first query of a panel says, by its title and the time: labels and values."""
     drawn = [panel for panel in reversed(panels()) if panel.get("targets")]
@@ -231,7 +263,7 @@ def _holds(
                 ],
                 "promql_expr_test": [
                     {
-                        "expr": first[title].replace("$team", ".+").replace("$window", "1d"),
+                        "expr": first[title].replace("$team", team).replace("$window", "1d"),
                         "eval_time": at,
                         "exp_samples": [
                             {"labels": labels, "value": value} for labels, value in samples
