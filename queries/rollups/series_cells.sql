@@ -137,7 +137,8 @@ select
     cast(coalesce(ceil(log2(nullif(gpus, 0))), -1) as integer) as size,
     trial,
     model,
-    count(*) as rows,
+    -- attempts: a failure is told by the one that it ended, which counts by what it fell on
+    count(*) filter (where exposure > 0) as rows,
     cast(sum(exposure) as bigint) as exposure,
     cast(sum(total) as hugeint) as total,
     cast(sum(cast(total as hugeint) * total) as hugeint) as squares,

@@ -17,7 +17,7 @@ import pytest
 from ingest import keep
 from queries import model
 from tests.detection import dumps
-from tests.detection.dumps import DAYS, SLOWER_FROM, Job, asked, cells, served
+from tests.detection.dumps import DAY, DAYS, SLOWER_FROM, Job, asked, cells, served
 from tests.queries.engine import ingest, rows, write_dump
 
 FIRST = date(2026, 1, 5)
@@ -358,6 +358,16 @@ def test_failures_of_jobs_that_only_the_scheduler_knows_are_held_against_their_g
         "select observed from regressions "
         "where state = 'open' and team = 'feed' and metric = 'failures_unknown'",
     )
+    # two hours each, 15 a day; those that failed are no others
+    assert [(28 * 15, 10 * 15)] == rows(
+        tmp_path / "warehouse",
+        "select attempts_before, attempts_after from regressions "
+        "where state = 'open' and team = 'feed' and metric = 'failures_unknown'",
+    )
+    assert [(15,)] == rows(
+        tmp_path / "warehouse",
+        "select distinct attempts from regression_points where metric = 'failures_unknown'",
+    )
     # as the page Failures tells it of the same days: nothing was preempted
     [(told,)] = rows(
         tmp_path / "warehouse",
@@ -367,3 +377,41 @@ def test_failures_of_jobs_that_only_the_scheduler_knows_are_held_against_their_g
     )
 
     assert observed == pytest.approx(told)
+
+
+def test_an_attempt_of_several_days_is_counted_once_over_them(tmp_path: Path) -> None:
+    """Five attempts hold their GPUs for all of the fleet's life; short ones come on each day."""
+
+    def ran(job: str, first: float, last: float, stalls: int) -> list[dict[str, object]]:
+        said = {"job_id": job, "team": "feed", "gpus": 8, "event": "phase_start"}
+        spans = [{"phase": "training", "ts": first, "end_ts": last}]
+        for day in range(int((last - first) // DAY) + 1):
+            stalled = 6000 if day >= stalls else 300 + 40 * (day % 5)
+            begins = first + day * DAY + 1000
+            if begins + stalled < last:
+                spans.append({"phase": "data_wait", "ts": begins, "end_ts": begins + stalled})
+            saves, blocks = begins + 9000, 30 if day >= stalls else 10
+            if saves + blocks < last:
+                saved = {"phase": "checkpoint_save", "ts": saves, "end_ts": saves + blocks}
+                spans.append(saved | {"step": day})
+        return [said | span for span in spans]
+
+    begins = dumps.BEGINS
+    jobs = [ran(f"long {n}", begins + 60 * n, begins + 90 * DAY - 60, 80) for n in range(5)]
+    jobs += [ran(f"short {day}", begins + day * DAY, begins + day * DAY + 900, 99)
+             for day in range(90)]  # fmt: skip
+    dump = write_dump(tmp_path / "dump.jsonl", [event for job in jobs for event in job])
+
+    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", "2026-04-05T00:00:00Z")
+    told = {
+        metric: (days, before, after)
+        for metric, days, before, after in rows(
+            tmp_path / "warehouse",
+            "select metric, after_to - started_on + 1, attempts_before, attempts_after "
+            "from regressions where state = 'open' and team = 'feed'",
+        )
+    }
+    days = told["stalled_ratio"][0]
+
+    assert (days, 28 + 5, days + 5) == told["stalled_ratio"]
+    assert (5, 5) == told["checkpoint_save_seconds"][1:]
