@@ -67,7 +67,7 @@ where
     )
 """
 
-# logs and their squares are kept in millionths, seconds of shares in thousandths
+# logs and their squares are kept in millionths, seconds of shares and exposures in thousandths
 _CELLS = """
 select
     team,
@@ -78,7 +78,7 @@ select
     trial,
     model,
     rows,
-    case when is_share then exposure / 1e3 else exposure end as exposure,
+    case when is_share or metric = 'failures' then exposure / 1e3 else exposure end as exposure,
     total / unit as total,
     squares / (unit * unit) as squares,
     coalesce(gpu_us, 0) / 1e6 as gpu_seconds

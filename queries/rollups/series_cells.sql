@@ -1,7 +1,8 @@
 -- What the detector reads: each measure of each team by day and class of work, as sums of whole
 -- numbers, so that no order of the rows can change them.
 -- of `_seconds`: observations, logs of their seconds and the squares of those, in millionths;
--- of the others: exposure and what fell on it (events; or milliseconds and their squares).
+-- of the others: exposure and what fell on it (events; or milliseconds and their squares). The
+-- exposure of failures is in milliseconds too, times the GPUs.
 -- grain: one row per team, metric, day, workload, size, trial, model
 with
 
@@ -93,8 +94,8 @@ stopped as (
 
     union all
 
-    -- what failures fall on, of attempts that tell nothing of themselves too: GPU-seconds; where
-    -- the GPUs are unknown, seconds
+    -- what failures fall on, of attempts that tell nothing of themselves too: the time that their
+    -- GPUs were held; where these are unknown, time
     select
         days.team,
         'failures' as metric,
@@ -103,7 +104,7 @@ stopped as (
         days.gpus,
         '' as trial,
         '' as model,
-        days.wall_us // 1000000 * coalesce(days.gpus, 1) as exposure,
+        days.wall_us // 1000 * coalesce(days.gpus, 1) as exposure,
         0 as total,
         0 as amount_us,
         0 as gpu_us

@@ -85,6 +85,25 @@ def test_failures_are_those_of_known_gpus_where_any_are_known(
     assert -1 in read.filter(pl.col("metric") == "ett_ratio")["size"]
 
 
+def test_failures_are_held_against_all_of_the_time_of_short_attempts(tmp_path: Path) -> None:
+    begins = datetime(FIRST.year, FIRST.month, FIRST.day, tzinfo=UTC).timestamp()
+    short = [
+        {"job_id": f"short {number}", "gpus": 8, "ts": begins + 60 * number + after} | said
+        for number in range(10)
+        for after, said in (
+            (0.0, {"event": "attempt_start"}),
+            (1.9, {"event": "attempt_end", "outcome": "failed"}),
+        )
+    ]
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", short))
+    with duckdb.connect(str(tmp_path / "warehouse" / "warehouse.duckdb")) as reader:
+        read = regression_tables.cells(reader, FIRST)
+
+    assert 10 * 1.9 * 8 == pytest.approx(
+        read.filter(pl.col("metric") == "failures")["exposure"].sum()
+    )
+
+
 def failure(job: str, gpus: int | None) -> list[dict[str, object]]:
     begins = datetime(FIRST.year, FIRST.month, FIRST.day, tzinfo=UTC).timestamp()
     said = {"job_id": job} | ({} if gpus is None else {"gpus": gpus})
@@ -262,8 +281,8 @@ def test_classes_of_failures_are_in_the_unit_in_which_failures_are_shown() -> No
     told = classes(
         "failures_storage",
         # a thousand GPUs for a day, before and after; 2 failures, then 6, all of storage
-        "('failures', date '2026-01-06', 86400000, 0, 0)",
-        "('failures', date '2026-01-08', 86400000, 0, 0)",
+        "('failures', date '2026-01-06', 86400000000, 0, 0)",
+        "('failures', date '2026-01-08', 86400000000, 0, 0)",
         "('failures', date '2026-01-06', 0, 2, 0)",
         "('failures', date '2026-01-08', 0, 6, 0)",
         "('failures_storage', date '2026-01-06', 0, 2, 0)",

@@ -22,7 +22,7 @@ told as (
             when found.metric like '%_seconds' then cells.amount_us
             when found.metric = 'ett_ratio' then cells.exposure - cells.total
             when cells.metric = found.metric and found.metric like 'failures%'
-                then cells.total * 86400000
+                then cells.total * 86400000000
             when cells.metric = found.metric then cells.total
             else 0
         end) / case when found.metric like '%_seconds' then 1e6 else 1 end as amount
