@@ -76,10 +76,10 @@ def _carried(told: Told) -> str:
         )
     if told.verdict in ("preemptions", "failures") and told.causes:
         name, before, after = told.causes[0]
-        return f"Most of it is {name}: {before:.1f} -> {after:.1f} a day."
+        return f"The largest part of it is {name}: {before:.1f} -> {after:.1f} a day."
     if told.parts:
         name, change = told.parts[0]
-        return f"Most of it is {_name(name)}: {change:+.0f} s."
+        return f"The largest part of it is {_name(name)}: {change:+.0f} s."
     return ""
 
 

@@ -43,6 +43,7 @@ where
     and started_on = $3
     and (failure_category = 'preempted') = ($2 = 'preemption_ratio')
     and coalesce(failure_domain = $4, true)
+    and after_per_day > coalesce(before_per_day, 0)
 order by after_per_day - coalesce(before_per_day, 0) desc, category
 limit 1
 """

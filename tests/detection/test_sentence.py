@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+import duckdb
 import pytest
 
+from queries.detection import sentences
 from queries.detection.metrics import Metric, is_part, metric, related
 from queries.detection.sentence import Told, sentence
 
@@ -37,10 +39,10 @@ SLOWER = Told(
 def test_a_slower_phase_says_how_much_since_when_why_and_what_else() -> None:
     assert (
         "Trainer init for feed: 6 min 10 s -> 8 min 40 s since 2 Mar (+41 %, 310 GPU-hours a day), "
-        "over 260 attempts, 1,400 before. Most of it is trainer init, stage preproc_creation: "
-        "+61 s. On means: +150.2 s are the same work, -2.5 s other work. Also moved: Time to "
-        "start +12 %, Time to start of all teams +3 %. Rolled out in those days: trainer 9. "
-        "Found on 5 Mar, after 3 days."
+        "over 260 attempts, 1,400 before. The largest part of it is trainer init, stage "
+        "preproc_creation: +61 s. On means: +150.2 s are the same work, -2.5 s other work. Also "
+        "moved: Time to start +12 %, Time to start of all teams +3 %. Rolled out in those days: "
+        "trainer 9. Found on 5 Mar, after 3 days."
     ) == sentence(SLOWER)
 
 
@@ -70,11 +72,30 @@ def test_failures_name_their_most_frequent_cause() -> None:
     assert sentence(told).startswith(
         "Failures (storage) for all teams: 0.1 -> 1.2 per 1,000 GPU-days since 2 Mar (+1140 %"
     )
-    assert "Most of it is storage/checkpoint_write: 0.1 -> 0.7 a day." in sentence(told)
+    assert "The largest part of it is storage/checkpoint_write: 0.1 -> 0.7 a day." in sentence(told)
     # each attempt counts as one
     assert "0.1 -> 1.2 per 1,000 attempt-days since 2 Mar (+1140 %)" in sentence(
         replace(told, lost_gpu_seconds_per_day=None)
     )
+
+
+@pytest.mark.parametrize(("after", "named"), [(0.7, [("storage/disk", 0.5, 0.7)]), (0.3, [])])
+def test_a_cause_that_came_less_often_carries_nothing(
+    after: float, named: list[tuple[str, float, float]]
+) -> None:
+    # fewer a day, of still fewer GPU-days
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table regression_causes as select 'feed' as team, 'failures' as metric, "
+            "date '2026-03-02' as started_on, 'storage' as failure_domain, "
+            "'disk' as failure_category, 0.5 as before_per_day, $1 as after_per_day",
+            [after],
+        )
+        found = connection.execute(
+            sentences._CAUSES, ["feed", "failures", date(2026, 3, 2), None]
+        ).fetchall()
+
+    assert named == [(name, float(before), float(now)) for name, before, now in found]
 
 
 def test_a_mix_says_which_work_came_and_that_nothing_is_slower() -> None:
