@@ -297,8 +297,9 @@ def apart(shown: Case, points: pl.DataFrame, colours: Palette) -> None:
             sql=regression_rows.POINTS,
         )
         st.caption(
-            "A dot is a day, with the job mix taken out. Single attempts are not kept for a "
-            "series: those that cost most are listed below."
+            "A dot is a day as it was told: other work shows in it too, and what is expected above "
+            "follows it. Single attempts are not kept for a series: those that cost most are "
+            "listed below."
         )
 
 

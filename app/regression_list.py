@@ -191,7 +191,8 @@ def _quiet(sql: str, team: str, about: str) -> None:
         return
     st.caption(
         "Why nothing is told of a series, how near it is (a score of 1 opens), and the smallest "
-        "change that it would have shown within 14 days in four cases of five."
+        "change that it would have shown within 14 days in four cases of five. A baseline of times "
+        "is made of attempts; one of failures, preemptions and shares of what they count."
     )
     st.dataframe(
         pl.DataFrame(
@@ -204,7 +205,7 @@ def _quiet(sql: str, team: str, about: str) -> None:
                     regression_words.change(each) for each in found["smallest_change_ratio"]
                 ],
                 "baseline days": found["baseline_days"],
-                "attempts in it": found["baseline_observations"],
+                "attempts or events in it": found["baseline_observations"],
             }
         ),
         hide_index=True,
@@ -213,7 +214,7 @@ def _quiet(sql: str, team: str, about: str) -> None:
         alt=f"{words.count(found.height)} quiet series. {about}",
         column_config={
             "score": st.column_config.ProgressColumn(format="%.2f", min_value=0, max_value=1),
-            "attempts in it": st.column_config.NumberColumn(format="compact"),
+            "attempts or events in it": st.column_config.NumberColumn(format="compact"),
         },
     )
     parts.footer(stem="ett_regressions_quiet", table=found, about=about, sql=sql)

@@ -70,7 +70,7 @@ class Gate:
 
 _GATES: Final[Mapping[str, Gate]] = {
     "baseline_too_short": Gate("Do enough days say what is usual?", "d"),
-    "too_few_attempts": Gate("Do enough attempts speak of it?", ""),
+    "too_few_attempts": Gate("Do enough attempts, or events, speak of it?", ""),
     "too_few_days": Gate("Are enough of its days unusual?", "d"),
     "not_enough_evidence": Gate("Is it more than chance? Score and its threshold", "score"),
     "went_away": Gate("Did it last longer than an incident?", "d"),

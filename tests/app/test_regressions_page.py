@@ -148,6 +148,8 @@ def test_quiet_series_say_why_nothing_is_told(told: Path) -> None:
         "why"
     ].tolist()
     assert ["-10 %", words.UNKNOWN] == table["smallest change"].tolist()
+    # of failures they are failures
+    assert "attempts or events in it" in table
 
 
 # -- the evidence --------------------------------------------------------------------------------
@@ -221,6 +223,12 @@ def test_the_split_is_said_to_be_on_means(told: Path) -> None:
     page = open_page(PAGE, **TOLD)
 
     assert "On means: 2 min 43 s \u2192 4 min 50 s, **+2 min 7 s**" in said(page)
+
+
+def test_days_before_and_after_are_said_to_be_as_they_were_told(told: Path) -> None:
+    assert any(
+        text.startswith("A dot is a day as it was told") for text in said(open_page(PAGE, **TOLD))
+    )
 
 
 def test_what_was_rolled_out_on_the_first_day_is_named(told: Path) -> None:
