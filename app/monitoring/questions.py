@@ -175,7 +175,7 @@ _REGRESSIONS = """
 """
 
 _OPEN_THEN = """
-            state in ('open', 'closed')
+            was_open  -- since then it may have gone away; a mix that is over never was
             and detected_on <= $last_day::date
             and (closed_on is null or closed_on > $last_day::date)
 """

@@ -45,6 +45,7 @@ class Regression:
     lost_gpu_seconds_per_day: float | None = 7200.0
     detected_on: date = date(2026, 3, 23)
     closed_on: date | None = None
+    was_open: bool = True
 
 
 def publish(
@@ -132,7 +133,7 @@ create table targets (team varchar, ett_ratio double);
 create table regressions (
     team varchar, metric varchar, started_on date, state varchar, severity varchar,
     verdict varchar, change_ratio double, lost_gpu_seconds_per_day double, detected_on date,
-    closed_on date
+    closed_on date, was_open boolean
 );
 """
 

@@ -53,7 +53,7 @@ def test_a_regression_is_active_from_its_detection_until_it_closed(tmp_path: Pat
                 detected_on=EARLIER,
                 closed_on=LAST_DAY,
             ),
-            Regression("feed", state="held_back", detected_on=EARLIER),
+            Regression("feed", state="held_back", detected_on=EARLIER, was_open=False),
         ],
     )
     active = past(tmp_path, "ett_regression_active")
@@ -61,6 +61,33 @@ def test_a_regression_is_active_from_its_detection_until_it_closed(tmp_path: Pat
     assert [("ranking", EARLIER), ("ranking", LAST_DAY - timedelta(days=1))] == [
         (s.labels["team"], day_of(s)) for s in active
     ]
+
+
+@pytest.mark.parametrize(
+    ("state", "was_open", "active"),
+    [
+        ("incident", True, [EARLIER]),  # open until it went away
+        ("incident", False, []),
+        ("closed", False, []),  # a mix that is over
+    ],
+)
+def test_what_was_open_then_is_told_whatever_became_of_it(
+    tmp_path: Path, state: str, was_open: bool, active: list[date]
+) -> None:
+    publish(
+        tmp_path / "warehouse",
+        [Attempt(day=EARLIER), Attempt()],
+        regressions=[
+            Regression(
+                state=state,
+                detected_on=EARLIER,
+                closed_on=EARLIER + timedelta(days=1),
+                was_open=was_open,
+            )
+        ],
+    )
+
+    assert active == [day_of(s) for s in past(tmp_path, "ett_regression_active")]
 
 
 @pytest.mark.prometheus
