@@ -116,8 +116,30 @@ _SOURCES = """
     order by all
 """
 
+# Sources are named as among the events: the share of a source is its lines over both.
 _REJECTED = """
     with
+
+    named as (
+
+        select
+            source,
+            row_number() over (order by events desc nulls last, source asc) <= 20 as is_named
+        from sources
+
+    ),
+
+    counted as (
+
+        select
+            if(named.is_named, rejected.source, 'other') as source,
+            rejected.reason,
+            sum(rejected.lines) as lines
+        from rejected_by_source as rejected
+        left join named on rejected.source = named.source
+        group by all
+
+    ),
 
     placed as (
 
@@ -126,13 +148,13 @@ _REJECTED = """
             reason,
             lines,
             row_number() over (order by lines desc, source asc, reason asc) as place
-        from rejected_by_source
+        from counted
 
     )
 
     select
-        if(place <= 60, source, 'other') as source,
-        if(place <= 60, reason, 'other') as reason,
+        source,
+        if(place <= 40, reason, 'other') as reason,
         sum(lines)::double as lines
     from placed
     group by all

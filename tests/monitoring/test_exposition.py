@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
@@ -263,6 +264,22 @@ def test_five_hundred_teams_with_everything_stay_under_six_thousand_series(wareh
     assert 5800 < len(series) <= 6000  # the test is as bad as it can be
 
 
+def test_lines_set_aside_stand_beside_the_events_of_the_same_source(warehouse: Path) -> None:
+    publish(
+        warehouse,
+        sources={f"slurm-sacct@{n}": n for n in range(25)},
+        rejected={(f"slurm-sacct@{n}", f"reason-{m}"): 25 - n for n in range(25) for m in range(3)},
+    )
+    events = {s.labels["source"]: s.value for s in samples(warehouse, "ett_ingest_events")}
+    lines: dict[str, float] = defaultdict(float)
+    for sample in samples(warehouse, "ett_ingest_rejected_lines"):
+        lines[sample.labels["source"]] += sample.value
+
+    assert events.keys() == lines.keys()
+    assert (10.0, 345.0) == (events["other"], lines["other"])  # 0 to 4, and 3 times 21 to 25
+    assert 3 == lines["slurm-sacct@24"]
+
+
 @pytest.mark.parametrize(
     ("view", "gone"),
     [
@@ -271,7 +288,11 @@ def test_five_hundred_teams_with_everything_stay_under_six_thousand_series(wareh
             "macro table window_interruptions",
             {"ett_interruptions", "ett_interruptions_by_category"},
         ),
-        ("table sources", {"ett_data_timestamp_seconds", "ett_ingest_events"}),
+        # what was set aside is told by the sources that are named among the events
+        (
+            "table sources",
+            {"ett_data_timestamp_seconds", "ett_ingest_events", "ett_ingest_rejected_lines"},
+        ),
         ("table targets", {"ett_target_ratio"}),
         ("table rejected_by_source", {"ett_ingest_rejected_lines"}),
         ("table regressions", {f.name for f in FAMILIES if "_regression_" in f.name}),
@@ -290,7 +311,8 @@ def test_a_view_that_cannot_be_read_costs_its_own_families_only(
     names = {family.name for family in parse(text(warehouse))}
 
     assert gone == {family.name for family in FAMILIES} - names
-    assert {view.split()[-1]: 0.0} == {
+    reads_too = {"sources": ["rejected_by_source"]}.get(view.split()[-1], [])
+    assert dict.fromkeys([view.split()[-1], *reads_too], 0.0) == {
         s.labels["view"]: s.value
         for s in samples(warehouse, "ett_exporter_read_success")
         if s.value != 1
