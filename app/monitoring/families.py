@@ -183,7 +183,7 @@ FAMILIES = (
         ("team", "metric"),
         "regressions",
         {"started_timestamp_seconds": ""},
-        note="The day on which the open regression began, in Unix seconds.",
+        note="The day on which the open regression began: its midnight in UTC, in Unix seconds.",
     ),
     Family(
         "ett_data_timestamp_seconds",
