@@ -125,63 +125,23 @@ where not exists (
 _COUNTED = """
 update found_regressions as found
 set
-    attempts_before = counted.before_count,
-    attempts_after = counted.after_count
-from (
-    select
-        team,
-        metric,
-        started_on,
-        count(*) filter (where is_before) as before_count,
-        count(*) filter (where is_after) as after_count
-    from (
-        select
-            asked.team,
-            asked.metric,
-            asked.started_on,
-            told.job_no,
-            told.attempt,
-            bool_or(told.day < asked.started_on) as is_before,
-            bool_or(told.day >= asked.started_on) as is_after
-        from found_regressions as asked
-        inner join (
-            select job_no, attempt, team, day, 'share' as kind
-            from warehouse.attempt_day_facts_kept
-            where is_counted and wall_us > uninstrumented_us
-            union all
-            select job_no, attempt, team, day, 'failures' as kind
-            from warehouse.attempt_day_facts_kept
-            where
-                is_counted
-                and wall_us > 0
-                and (
-                    gpus is not null
-                    or not exists (select 1 from read_cells where metric = 'failures' and size >= 0)
-                )
-            union all
-            select job_no, attempt, team, day, 'save' as kind
-            from warehouse.save_facts_kept
-            where is_counted and is_instrumented and status = 'good' and saved_us > captured_us
-        ) as told
-            on (asked.team = told.team or asked.team = 'fleet')
-            and told.day between asked.before_from and asked.after_to
-            and told.kind = case
-                when asked.metric like 'failures%' then 'failures'
-                when asked.metric in ('ett_ratio', 'unsaved_ratio', 'stalled_ratio') then 'share'
-                when asked.metric = 'checkpoint_save_seconds' then 'save'
-            end
-        group by all
-    )
-    group by all
-) as counted
+    attempts_before = counts.attempts_before,
+    attempts_after = counts.attempts_after
+from regression_counts as counts
 where
-    found.team = counted.team
-    and found.metric = counted.metric
-    and found.started_on = counted.started_on
+    found.team = counts.team
+    and found.metric = counts.metric
+    and found.started_on = counts.started_on
 """
 
 # Evidence that is read from the attempts of a regression's own days, and from nothing else.
-_EVIDENCE = ("regression_causes", "regression_classes", "regression_jobs", "regression_parts")
+_EVIDENCE = (
+    "regression_causes",
+    "regression_classes",
+    "regression_counts",
+    "regression_jobs",
+    "regression_parts",
+)
 _MARKS = """
 create or replace temp table found_marks as
 select
@@ -262,7 +222,6 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     for name in SCHEMAS:
         _keep(connection, f"found_{name}", getattr(found, name))
     connection.execute(_UNWEIGHED)
-    connection.execute(_COUNTED)
     kept = _keep_evidence(connection)
     _forget(connection, kept)
     [whole] = [each for each in _models() if each.name == "regressions"]
@@ -271,6 +230,7 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
             connection.execute(f"insert into {each.name} {each.sql}")
         elif each is not whole:
             connection.execute(f"create table {each.name} as {each.sql}")
+    connection.execute(_COUNTED)
     _keep(connection, "found_sentences", sentences.told(connection))
     connection.execute(f"create table {whole.name} as {whole.sql}")
     connection.execute("create or replace table regression_marks as from found_marks")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from datetime import date
 from typing import Any
 
 import duckdb
@@ -18,69 +20,88 @@ select
 from found_regressions as found
 left join regression_split as split using (team, metric, started_on)
 """
+# each begins with the key of a regression, and is asked once for all of them
 _PARTS = """
-select part, change_seconds
+select team, metric, started_on, part, change_seconds
 from regression_parts
-where team = $1 and metric = $2 and started_on = $3 and change_seconds > 0
+where change_seconds > 0
 order by change_seconds desc, part
 """
 _GROWN = """
-select workload, gpus_from, gpus_to, before_share, after_share
+select team, metric, started_on, workload, gpus_from, gpus_to, before_share, after_share
 from regression_classes
-where team = $1 and metric = $2 and started_on = $3
-order by after_share - before_share desc, workload, size
-limit 1
+qualify
+    row_number() over (
+        partition by team, metric, started_on
+        order by after_share - before_share desc, workload, size
+    ) = 1
 """
 _CAUSES = """
 select
-    concat(failure_domain, '/', failure_category) as category,
-    coalesce(before_per_day, 0) as before_per_day,
-    after_per_day
-from regression_causes
+    causes.team,
+    causes.metric,
+    causes.started_on,
+    concat(causes.failure_domain, '/', causes.failure_category) as category,
+    coalesce(causes.before_per_day, 0) as before_per_day,
+    causes.after_per_day
+from regression_causes as causes
+inner join found_regressions as found using (team, metric, started_on)
 where
-    team = $1
-    and metric = $2
-    and started_on = $3
-    and (failure_category = 'preempted') = ($2 = 'preemption_ratio')
-    and coalesce(failure_domain = $4, true)
-    and after_per_day > coalesce(before_per_day, 0)
-order by after_per_day - coalesce(before_per_day, 0) desc, category
-limit 1
+    (causes.failure_category = 'preempted') = (causes.metric = 'preemption_ratio')
+    and coalesce(causes.failure_domain = found.failure_domain, true)
+    and causes.after_per_day > coalesce(causes.before_per_day, 0)
+qualify
+    row_number() over (
+        partition by causes.team, causes.metric, causes.started_on
+        order by causes.after_per_day - coalesce(causes.before_per_day, 0) desc, category
+    ) = 1
 """
 _CHANGES = """
-select name, description
+select team, metric, started_on, name, description
 from regression_changes
-where team = $1 and metric = $2 and started_on = $3
 order by changed_at, name
 """
 _SYMPTOMS = """
-select symptom_team, symptom_metric, change_ratio
+select team, metric, started_on, symptom_team, symptom_metric, change_ratio
 from regression_symptoms
-where team = $1 and metric = $2 and started_on = $3
-order by symptom_team <> $1, symptom_started_on, symptom_team, symptom_metric
+order by symptom_team <> team, symptom_started_on, symptom_team, symptom_metric
 """
+
+_Key = tuple[str, str, date]
+_Answers = dict[_Key, list[tuple[Any, ...]]]
 
 
 def told(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Columns team, metric, started_on, sentence; reads `found_regressions` and its evidence."""
     rows = connection.sql(_REGRESSIONS).pl().to_dicts()
+    selects = (_PARTS, _GROWN, _CAUSES, _CHANGES, _SYMPTOMS)
+    answers = [_by_regression(connection, select) for select in selects]
     return pl.DataFrame(
         [
             {name: row[name] for name in ("team", "metric", "started_on")}
-            | {"sentence": sentence(_told(connection, row))}
+            | {"sentence": sentence(_told(row, *answers))}
             for row in rows
         ],
         {"team": pl.String, "metric": pl.String, "started_on": pl.Date, "sentence": pl.String},
     )
 
 
-def _told(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Told:
-    key = [row["team"], row["metric"], row["started_on"]]
+def _by_regression(connection: duckdb.DuckDBPyConnection, select: str) -> _Answers:
+    found: _Answers = defaultdict(list)
+    for team, metric_name, started_on, *answer in connection.execute(select).fetchall():
+        found[team, metric_name, started_on].append(tuple(answer))
+    return found
 
-    def asked(select: str, *more: object) -> list[tuple[Any, ...]]:
-        return connection.execute(select, [*key, *more]).fetchall()
 
-    grown = asked(_GROWN)
+def _told(
+    row: dict[str, Any],
+    parts: _Answers,
+    grown: _Answers,
+    causes: _Answers,
+    changes: _Answers,
+    symptoms: _Answers,
+) -> Told:
+    key = row["team"], row["metric"], row["started_on"]
     return Told(
         team=row["team"],
         metric=row["metric"],
@@ -97,13 +118,13 @@ def _told(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Told:
         ended_on=row["ended_on"],
         days_to_detect=row["days_to_detect"],
         sla_days=row["sla_days"],
-        parts=[part for part in asked(_PARTS) if _is_inside(part[0], row["metric"])],
+        parts=[part for part in parts[key] if _is_inside(part[0], row["metric"])],
         speed=row["speed_change"],
         mix=row["mix_change"],
-        grown=_class(*grown[0]) if grown else None,
-        causes=asked(_CAUSES, row["failure_domain"]),
-        changes=asked(_CHANGES),
-        symptoms=asked(_SYMPTOMS),
+        grown=_class(*grown[key][0]) if grown[key] else None,
+        causes=causes[key],
+        changes=changes[key],
+        symptoms=symptoms[key],
     )
 
 

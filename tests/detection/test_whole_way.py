@@ -243,6 +243,7 @@ def test_every_series_is_told_of_or_quiet_for_a_reason(serving: Path) -> None:
         ("regression_classes", "team, metric, started_on, workload, size"),
         ("regression_parts", "team, metric, started_on, part"),
         ("regression_causes", "team, metric, started_on, failure_domain, failure_category"),
+        ("regression_counts", "team, metric, started_on"),
         ("regression_jobs", "team, metric, started_on, place"),
         ("regression_changes", "team, metric, started_on, changed_at, name"),
         ("changes", "changed_at, name, team"),

@@ -195,5 +195,6 @@ def test_a_target_of_a_team_really_called_other_is_not_that_of_the_small_teams(
 
     assert [("fleet", 0.9), ("other (team)", 0.5)] == rows(
         tmp_path / "warehouse",
-        "select distinct team, targets.ett_ratio from targets join team_day using (team) order by 1",
+        "select distinct team, targets.ett_ratio from targets join team_day using (team) "
+        "order by team",
     )
