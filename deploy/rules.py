@@ -154,6 +154,7 @@ def _of_loss(limits: Thresholds) -> tuple[Alert, ...]:
 
 def _of_series(limits: Thresholds) -> tuple[Alert, ...]:
     ratio = 'team_window:ett_preemption:ratio{window="%s"}'
+    preempted = 'max by (team) (ett_attempts{outcome="preempted", window="1d"})'
     info = 'max by (team, metric, verdict, severity) (ett_regression_info{severity!="info"})'
     return (
         Alert(
@@ -171,7 +172,9 @@ def _of_series(limits: Thresholds) -> tuple[Alert, ...]:
         Alert(
             "EttPreemptionRatioHigh",
             f"{ratio % '1d'} > {limits.preemption_ratio} and ignoring (window) "
-            f"({ratio % '1d'} > ignoring (window) ({limits.preemption_growth} * {ratio % '28d'}))",
+            f"({ratio % '1d'} > ignoring (window) ({limits.preemption_growth} * {ratio % '28d'})) "
+            # of two attempts one is half
+            f"and on (team) {preempted} >= {limits.preempted_attempts}",
             "1h",
             "ticket",
             "{{ $labels.team }} is preempted far more often than it was",

@@ -13,7 +13,7 @@ class UnusableSettings(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Ratios 0..1 and hours. `dashboard_url` is where an alert's links lead.
+    """Ratios 0..1, hours, attempts. `dashboard_url` is where an alert's links lead.
 
     Its runbook is a page of the dashboard too, unless `runbook_url` names a folder of the pages in
     docs/runbooks.
@@ -25,6 +25,7 @@ class Thresholds:
     loss_burn_week: float = 1.3
     preemption_ratio: float = 0.2
     preemption_growth: float = 2.0
+    preempted_attempts: float = 5
     unsaved_ratio: float = 0.03
     unaccounted_ratio: float = 0.05
     rejected_ratio: float = 0.02
