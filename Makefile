@@ -29,7 +29,7 @@ run: ## set up, sample fleet -> warehouse, dashboard and exporter up; DASHBOARD_
 	@$(bin)/python -m app.serve --check
 	@if [ -d .sample ]; then tools/sample --if-old-say; else tools/sample; fi
 	@# the sample tells all of its last day: that day is complete
-	@$(bin)/ett-ingest .sample --as-of "$$(date -u -r .sample +%FT00:00:00Z)"
+	@$(bin)/ett-ingest '.sample/*.jsonl' --as-of "$$(date -u -r .sample +%FT00:00:00Z)"
 	@exec $(bin)/python -m app.serve
 
 serve: ## dashboard and exporter up on the warehouse as it is, without the sample fleet
