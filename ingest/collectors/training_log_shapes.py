@@ -21,6 +21,7 @@ _TIME = re.compile(
 )
 _DIGIT = re.compile(rb"\d")
 _HALF = re.compile(HALF)
+_UTC = re.compile(rb"\s?(?:Z|UTC|GMT)\b")
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 
 
@@ -67,6 +68,7 @@ class Shapes:
         self._particular = patterns.particular
         self._shapes: dict[bytes, Shape | None] = {}
         self._beginnings: dict[bytes, tuple[int, Label]] = {}
+        self._names_utc: set[bool] = set()
 
     def recall(self, line: bytes) -> Step | str | None:
         """The step that a line tells, or NOTHING; None where the line is not known."""
@@ -117,6 +119,11 @@ class Shapes:
         half = _HALF.match(text, time.end())
         if half is not None and half[1]:
             return  # what stands before the minutes does not tell the hour
+        self._names_utc.add(_UTC.match(text, time.end()) is not None)
+        if len(self._names_utc) > 1:  # one hour begins at two times in this log: nothing is known
+            self._shapes.clear()
+            self._beginnings.clear()
+            return
         places = places_without_colours(line)
         if len(places) != len(text):
             return

@@ -759,6 +759,23 @@ def test_a_clock_of_twelve_hours_goes_on_after_noon() -> None:
     assert [(0.0, 10), (7140.0, 20), (7200.0, 30), (43200.0, 40)] == steps(told)
 
 
+def test_lines_that_name_utc_and_lines_that_name_no_zone_are_told_apart() -> None:
+    told = read(
+        *(
+            f"2026-03-01T{begun}{minute}:00{zone} step {number}{minute} loss 1"
+            for number, (begun, zone) in enumerate([("10:0", "Z"), ("11:1", ""), ("11:2", "Z")])
+            for minute in range(8)
+        ),
+        zone="Europe/Berlin",
+    )
+
+    assert [
+        ((minutes + minute) * 60.0, number * 10 + minute)
+        for number, minutes in enumerate((0, 10, 80))
+        for minute in range(8)
+    ][1:] == steps(told)  # the first opens the train loop
+
+
 def test_a_clock_that_changes_between_two_steps_is_read_right() -> None:
     told = read(
         *(
