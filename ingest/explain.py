@@ -25,7 +25,9 @@ Positions = npt.NDArray[np.int64]
 
 _BLOCK = 4 * 1024 * 1024
 _BLANK = b" \t\n\v\f\r"
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)")
+_TIME = re.compile(
+    rf"\d{{4}}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|{fields.OFFSET})", re.ASCII
+)
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _BOM = "\ufeff"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

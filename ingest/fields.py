@@ -71,6 +71,9 @@ FIELDS = ("ts", "end_ts", "event", "phase", *TEXTS, *WHOLE_NUMBERS, *CHOICES)
 KINDS = tuple(EventKind)
 PHASES = tuple(Phase)
 
+# From UTC. No zone is further away; a cast alone reads one of four days too.
+OFFSET = "[+-](?:0[0-9]|1[0-5]):?[0-5][0-9]"
+
 # Columns of the table `events` that differ in name from the field.
 COLUMN_OF = {"user": "user_name", "partition": "partition_name"}
 
@@ -104,7 +107,7 @@ def _microseconds(told: str) -> str:
     """RFC 3339 with an offset, or Unix seconds. A time without an offset is null: it is unknown."""
     return (
         f"case when suffix({told}, 'Z') or suffix({told}, 'z') "
-        f"or regexp_matches({told}, '[+-][0-9]{{2}}:?[0-9]{{2}}$') "
+        f"or regexp_matches({told}, '{OFFSET}$') "
         # its T and Z may be lower case, which a cast alone does not read
         f"then epoch_us(coalesce(try_cast({told} as timestamptz), "
         f"try_cast(upper({told}) as timestamptz))) "
