@@ -17,12 +17,12 @@ held as (
         totals.failed + totals.timeout + totals.lost as failures,
         totals.infra_failures,
         case chosen_attribution
-            when 'all' then totals.failed + totals.timeout + totals.lost
-            when 'infra' then totals.infra_failures
+            when 'all' then coalesce(totals.failed + totals.timeout + totals.lost, 0)
+            when 'infra' then coalesce(totals.infra_failures, 0)
         end as counted_failures,
         case chosen_attribution
-            when 'all' then totals.gpu_failures
-            when 'infra' then totals.infra_gpu_failures
+            when 'all' then coalesce(totals.gpu_failures, 0)
+            when 'infra' then coalesce(totals.infra_gpu_failures, 0)
         end as counted_failures_of_known_gpus
     from days
     left join team_day_totals as totals

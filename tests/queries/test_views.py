@@ -847,6 +847,21 @@ def test_failures_alone_are_held_against_all_time_and_those_of_known_gpus_agains
     )
 
 
+@pytest.mark.parametrize(("attribution", "failures"), [("all", 0), ("infra", 0), ("user", None)])
+def test_where_nothing_ran_nothing_failed(
+    fleet: Path, attribution: str, failures: int | None
+) -> None:
+    nobody = f"'nobody', 'all', date '{FIRST}', date '{LAST}'"
+
+    assert {(failures, failures, None)} == set(
+        rows(
+            fleet,
+            "select counted_failures, counted_failures_of_known_gpus, between_failures_seconds "
+            f"from window_ends({nobody}, '{attribution}')",
+        )
+    )
+
+
 def test_what_interruptions_cost_is_told_by_attempt_and_by_category_alike(fleet: Path) -> None:
     ((of_attempts,),) = rows(
         fleet,
