@@ -151,7 +151,7 @@ class Signs:
         told = pieces(line)
         for at in range(len(told)) if self._traces.are_open else self._marked(told):
             before = told[at - 1] if at else b""
-            stamp = self._stamp(told) if at == len(told) - 1 else None
+            stamp = self._stamp(told) if at and at == len(told) - 1 else None
             yield from self._piece(index, number, told[at], before, stamp)
 
     def _stamp(self, told: list[bytes]) -> Said | None:
