@@ -18,9 +18,10 @@ from ingest.warehouse import Warehouse
 from queries import model
 
 _KEPT = Path(__file__).with_name("kept.sql")
-_EVENTS_AT_ONCE = 6_000_000
+# What is computed at once, for each GiB that the engine may take.
+_EVENTS_A_GIB = 6_000_000
+_ATTEMPT_DAYS_A_GIB = 200_000
 _FEW_EVENTS = 100_000  # are copied before they are read: see `_scope`
-_ATTEMPT_DAYS_AT_ONCE = 400_000
 _OF_TOUCHED_DAYS = "day in (select day from touched_days)"
 _OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
 
@@ -121,7 +122,7 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
     _touch(connection, "select job_no from job_keys")
     extent = _extent(connection)
     _settle(connection, settings, extent)
-    parts = _parts(extent)
+    parts = _parts(extent, settings)
     for part in range(parts):
         _scope(connection, extent, part, parts, None)
         model.compute(connection, "staging", "facts", "losses")
@@ -204,7 +205,7 @@ def _recompute(
     is_part = _changes_a_part(connection)
     if is_part:
         _note_unpublished(connection)
-    parts = _parts(extent)
+    parts = _parts(extent, settings)
     for part in range(parts):
         _scope(connection, extent, part, parts, since_file_no)
         model.compute(connection, "staging", "facts", "losses")
@@ -288,9 +289,16 @@ def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings, extent: _
             )
 
 
-def _parts(extent: _Extent) -> int:
-    """In how many parts the touched jobs are computed, so that memory stays bounded."""
-    return max(1, -(-extent.events // _EVENTS_AT_ONCE))
+def _parts(extent: _Extent, settings: Settings) -> int:
+    """In how many parts the touched jobs are computed, so that memory stays bounded.
+
+    Few: each reads all events of the touched jobs, and takes its own.
+    """
+    return max(1, -(-extent.events // _at_once(_EVENTS_A_GIB, settings)))
+
+
+def _at_once(a_gib: int, settings: Settings) -> int:
+    return max(1, settings.storage.memory_bytes * a_gib >> 30)
 
 
 def _scope(
@@ -407,7 +415,8 @@ def _rolled_up(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Ite
     model.load_attributions(connection, settings.failure_rules.attributions)
     connection.execute(
         "create or replace temp table days_to_roll_up as select days.day, "
-        f"sum(count(facts.day)) over (order by days.day) // {_ATTEMPT_DAYS_AT_ONCE} as part "
+        "sum(count(facts.day)) over (order by days.day) "
+        f"// {_at_once(_ATTEMPT_DAYS_A_GIB, settings)} as part "
         "from touched_days as days left join attempt_day_facts_kept as facts using (day) "
         "group by days.day"
     )

@@ -17,6 +17,10 @@ _COLUMNS = {
     "line": pl.String,
 }
 
+# The dumps with lines set aside that tell events too. Asked the other way round, each event would
+# be looked up by its dump.
+_SPEAKING = "select file_no from batch where file_no in (select file_no from rejects)"
+
 _LINES = "list(hash(line_number, reason, detail, line) order by line_number, reason, detail, line)"
 
 
@@ -53,7 +57,7 @@ def add_breaks(
 def mute(connection: duckdb.DuckDBPyConnection) -> set[int]:
     """The dumps of which every line was set aside. Reads `batch`, before known events leave it."""
     rows = connection.execute(
-        "select distinct file_no from rejects where file_no not in (select file_no from batch)"
+        f"select distinct file_no from rejects where file_no not in ({_SPEAKING})"
     ).fetchall()
     return {file_no for (file_no,) in rows}
 
@@ -65,7 +69,7 @@ def forget_told(connection: duckdb.DuckDBPyConnection, dumps: Sequence[int]) -> 
     connection.execute(
         "create or replace temp table quiet as select file_no, count(*) as lines, "
         f"{_LINES} as told from rejects where list_contains(?, file_no) "
-        "and file_no not in (select file_no from batch) group by file_no",
+        f"and file_no not in ({_SPEAKING}) group by file_no",
         [list(dumps)],
     )
     if connection.execute("select 1 from quiet limit 1").fetchone() is None:

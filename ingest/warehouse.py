@@ -169,7 +169,7 @@ def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
                 "temp_directory": str(spill),
                 "memory_limit": f"{storage.memory_bytes}B",
                 # kept for the whole run: pages that go back to the system come back at a price
-                "block_allocator_memory": f"{min(_GIB, storage.memory_bytes // 2)}B",
+                "block_allocator_memory": f"{storage.memory_bytes // 8 * 7}B",
                 "python_enable_replacements": "false",  # a table is never a Python name
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",

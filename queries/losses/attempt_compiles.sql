@@ -10,7 +10,7 @@ reported as (
         reporter,
         max(case when cache = 'miss' then 1 else 0 end) as misses,
         max(case when cache = 'hit' then 1 else 0 end) as hits,
-        sum(recompiles) as recompiles
+        cast(sum(recompiles) as bigint) as recompiles
     from stg_events
     where
         phase = 'pt2_compile'

@@ -17,7 +17,7 @@ saved as (
 
     select
         attempt_no,
-        sum(case when status = 'good' then 1 else 0 end) as checkpoint_saves
+        cast(sum(case when status = 'good' then 1 else 0 end) as bigint) as checkpoint_saves
     from checkpoint_saves
     group by attempt_no
 

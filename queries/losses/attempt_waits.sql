@@ -24,7 +24,9 @@ queued as (
 
     select
         attempt_no,
-        sum(greatest(to_us - greatest(from_us, coalesce(reach_us, from_us)), 0)) as queue_us
+        cast(
+            sum(greatest(to_us - greatest(from_us, coalesce(reach_us, from_us)), 0)) as bigint
+        ) as queue_us
     from queue_reach
     group by attempt_no
 
@@ -139,6 +141,7 @@ select
     case when first_batch_us >= open_since_us then first_batch_us - open_since_us end as ttr_us,
     case
         when first_batch_us - open_since_us >= queued_us - queued_before_us
-            then first_batch_us - open_since_us - (queued_us - queued_before_us)
+            then
+                cast(first_batch_us - open_since_us - (queued_us - queued_before_us) as bigint)
     end as ttr_without_queue_us
 from opened

@@ -8,9 +8,9 @@ lost as (
     select
         loss_windows.job_no,
         loss_windows.cause_attempt as attempt,
-        sum(
+        cast(sum(
             least(worked.to_us, loss_windows.to_us) - greatest(worked.from_us, loss_windows.from_us)
-        ) as lost_us,
+        ) as bigint) as lost_us,
         case
             when count(*) = count(gpus.gpus)
                 then
@@ -41,7 +41,7 @@ recovered as (
     select
         windows.job_no,
         windows.previous_attempt as attempt,
-        sum(intervals.to_us - intervals.from_us) as recovery_us,
+        cast(sum(intervals.to_us - intervals.from_us) as bigint) as recovery_us,
         case
             when count(*) = count(gpus.gpus)
                 then sum((intervals.to_us - intervals.from_us) * gpus.gpus)

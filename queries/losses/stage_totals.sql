@@ -26,6 +26,8 @@ select
     attempt_no,
     phase,
     stage,
-    sum(greatest(to_us - greatest(from_us, coalesce(reach_us, from_us)), 0)) as us
+    cast(
+        sum(greatest(to_us - greatest(from_us, coalesce(reach_us, from_us)), 0)) as bigint
+    ) as us
 from spans
 group by attempt_no, phase, stage

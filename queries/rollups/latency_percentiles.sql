@@ -46,6 +46,27 @@ samples as (
         and saves.is_instrumented
         and saves.status = 'good'
 
+),
+
+ranked as (
+
+    select
+        team,
+        workload,
+        day,
+        measure,
+        count(*) as samples,
+        -- the discrete percentile is the nearest rank; the three from one copy of the values
+        quantile_disc(us, [0.5, 0.9, 0.99]) as percentiles_us
+    from samples
+    group by
+        grouping sets (
+            (team, workload, day, measure),
+            (team, day, measure),
+            (workload, day, measure),
+            (day, measure)
+        )
+
 )
 
 select
@@ -53,16 +74,8 @@ select
     coalesce(workload, 'all') as workload,
     day,
     measure,
-    count(*) as samples,
-    -- the discrete percentile is the nearest rank
-    percentile_disc(0.5) within group (order by us asc) as p50_us,
-    percentile_disc(0.9) within group (order by us asc) as p90_us,
-    percentile_disc(0.99) within group (order by us asc) as p99_us
-from samples
-group by
-    grouping sets (
-        (team, workload, day, measure),
-        (team, day, measure),
-        (workload, day, measure),
-        (day, measure)
-    )
+    samples,
+    percentiles_us[1] as p50_us,
+    percentiles_us[2] as p90_us,
+    percentiles_us[3] as p99_us
+from ranked

@@ -402,8 +402,8 @@ _ENDED = """
 import os, sys
 from ingest import cli, detail, facts, keep, retention
 
-facts._EVENTS_AT_ONCE = 100
-facts._ATTEMPT_DAYS_AT_ONCE = 5
+facts._EVENTS_A_GIB = 50
+facts._ATTEMPT_DAYS_A_GIB = 3
 place, times = sys.argv[2], int(sys.argv[3])
 module = {"set_facts_aside": retention, "write": detail, "_roll_up": facts}[place]
 original = getattr(module, place)

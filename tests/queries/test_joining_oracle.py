@@ -82,8 +82,8 @@ def test_jobs_that_may_be_one_are_computed_in_one_part(
 ) -> None:
     dumps = fleet(range(4000, 4006))
     loaded(tmp_path, "whole", dumps)
-    monkeypatch.setattr(facts, "_EVENTS_AT_ONCE", 400)
-    monkeypatch.setattr(facts, "_ATTEMPT_DAYS_AT_ONCE", 20)
+    monkeypatch.setattr(facts, "_EVENTS_A_GIB", 200)
+    monkeypatch.setattr(facts, "_ATTEMPT_DAYS_A_GIB", 10)
     loaded(tmp_path, "parts", dumps)
 
     assert {} == differences(tmp_path / "whole", tmp_path / "parts")
