@@ -89,7 +89,8 @@ grouped as (
         sum(case when from_us <= reach_us then 0 else 1 end) over (
             partition by attempt_no, step
             order by from_us asc, to_us asc
-            rows unbounded preceding
+            -- with its equals: which of them comes first differs from one window to the next
+            range unbounded preceding
         ) as save
     from spans
 

@@ -277,3 +277,32 @@ def test_the_ett_of_a_job_is_of_its_gpu_time(tmp_path: Path) -> None:
     assert (0.5, 0.01) == (job["ett_ratio"], job["ett_gpu_ratio"])
     assert 0.01 == lost["ett_gpu_ratio"]
     assert 99 * 3600 == lost["lost_gpu_seconds"]
+
+
+@pytest.mark.parametrize(
+    ("phase", "failed_rank", "good"),
+    [("checkpoint_save", None, 40), ("checkpoint_save", 3, 0), ("checkpoint_upload", 3, 0)],
+)
+def test_what_all_ranks_tell_at_the_same_instants_is_one_save(
+    tmp_path: Path, phase: str, failed_rank: int | None, good: int
+) -> None:
+    """Where the line of a rank that failed stands among its equals changes nothing."""
+    begun, told = 1_772_438_400, list[dict[str, Any]]()
+    base = {"job_id": "t", "event": "phase_start"}
+    for save in range(40):
+        at = begun + 100 * (save + 1)
+        told.append({**base, "ts": at - 100, "end_ts": at, "phase": "training"})
+        span = {**base, "ts": at, "end_ts": at + 10, "step": 100 * (save + 1), "mode": "async"}
+        if phase == "checkpoint_upload":
+            told.append({**span, "phase": "checkpoint_save"})
+        told += [
+            {**span, "phase": phase, "rank": rank, "ok": rank != failed_rank} for rank in range(8)
+        ]
+    told.append({"job_id": "t", "event": "attempt_end", "ts": begun + 4100, "outcome": "failed"})
+
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "events.jsonl", told))
+    [attempt] = table(tmp_path / "warehouse", "from attempts")
+    # 100 s to the first capture, then 90 s between a save and the next
+    assert (100 + 39 * 90 if good else 0) == attempt["effective_seconds"]
+    if phase == "checkpoint_save":
+        assert good == attempt["checkpoint_saves"]
