@@ -246,8 +246,10 @@ def _look_for_regressions(connection: duckdb.DuckDBPyConnection, settings: Setti
 
 
 def _lay_out_days(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    # up to the clocks: days on which nothing ran are days too
     bounds = connection.execute(
-        "select epoch_us(min(day)::timestamp), epoch_us(max(day)::timestamp) "
+        "select epoch_us(min(day)::timestamp), greatest("
+        "epoch_us(max(day)::timestamp), (select max(clock_us) from sources)) "
         "from team_day_sums_kept"
     ).fetchone()
     first_us, last_us = bounds if bounds and bounds[0] is not None else (0, 0)

@@ -1,5 +1,6 @@
--- Every day from the first to the newest with data. A day is complete when the clock of every
--- source that spoke in the last seven days has passed its end.
+-- Every day from the first with data to the newest, with data or complete. A day is complete when
+-- the clock of every source that spoke in the last seven days has passed its end, whether anything
+-- ran on it or not.
 -- grain: one row per day
 with
 
@@ -24,7 +25,11 @@ bounds as (
 
 select
     calendar.day,
-    coalesce(calendar.to_us <= (select slowest_us from clocks), false) as is_complete
+    coalesce(calendar.to_us <= clocks.slowest_us, false) as is_complete
 from calendar
-inner join bounds on calendar.day between bounds.first_day and bounds.newest_day
+inner join bounds on calendar.day >= bounds.first_day
+cross join clocks
+where
+    calendar.day <= bounds.newest_day
+    or calendar.to_us <= clocks.slowest_us
 order by calendar.day asc

@@ -72,7 +72,8 @@ waits as (
 span as (
 
     select
-        coalesce(bool_and(days.is_complete), false) as is_complete,
+        bool_and(days.is_complete) as is_complete,
+        max(days.day) as newest_day,
         count(*) as days
     from days
     where days.day between first_day and last_day
@@ -84,7 +85,8 @@ select
     chosen_workload as workload,
     first_day as first_day,  -- noqa: AL09
     last_day as last_day,  -- noqa: AL09
-    span.is_complete,
+    -- a day that has not begun is not complete either
+    coalesce(span.is_complete and span.newest_day >= last_day, false) as is_complete,
     span.days,
     -- counts
     totals.attempts_ended,

@@ -274,7 +274,9 @@ def test_late_parts_in_another_order_give_the_same_tables(
 
 def test_a_warehouse_of_three_days_has_every_view_and_no_regression(tmp_path: Path) -> None:
     few = [job for job in dumps.jobs() if job.day < 3]
-    dump = write_dump(tmp_path / "few.jsonl", dumps.events(few))
+    # without the roll-out, which comes on a later day: the days up to it would be complete
+    told = [event for event in dumps.events(few) if event["event"] != "change"]
+    dump = write_dump(tmp_path / "few.jsonl", told)
     assert 0 == ingest(tmp_path / "warehouse", dump)
     young = served(tmp_path / "warehouse", tmp_path / "served")
 

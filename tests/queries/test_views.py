@@ -1045,6 +1045,21 @@ def test_a_day_is_complete_when_every_source_that_still_speaks_has_passed_its_en
     assert [(date(2026, 3, 2),)] == rows(warehouse, "select last_complete_day from publication")
 
 
+def test_a_day_on_which_nothing_ran_is_complete_once_the_clocks_have_passed_it(
+    load: Callable[..., Path],
+) -> None:
+    hour = 3600
+    warehouse = load(ran("a", 0, hour, "failed"), "--as-of", "2026-03-05T12:00:00Z", name="a")
+
+    assert [(FIRST, date(2026, 3, 4), date(2026, 3, 4))] == rows(
+        warehouse, "select first_day, last_complete_day, newest_day from publication"
+    )
+    assert 4 == len(rows(warehouse, "select day from days where is_complete"))
+    for last, is_complete in ((4, True), (5, False), (31, False)):
+        window = window_of(warehouse, "fleet", "all", date(2026, 3, 2), date(2026, 3, last))
+        assert (is_complete, 0) == (window["is_complete"], window["interruptions"])
+
+
 def test_a_source_that_spoke_seven_days_ago_still_holds_its_days_open(
     load: Callable[..., Path],
 ) -> None:
