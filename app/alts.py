@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import date
 from typing import Final
 
 import polars as pl
@@ -12,9 +13,14 @@ from app import words
 MOST: Final = 12  # a list read aloud ends somewhere
 
 
-def by_day(days: pl.DataFrame, column: str, show: Callable[[float | None], str]) -> str:
-    """`lowest 63.6 % on Sun 8 Nov, highest 92.3 % on Mon 16 Nov, last 89.9 % on Thu 19 Nov`."""
-    known = days.select("day", value=pl.col(column)).drop_nulls()
+def by_day(
+    days: pl.DataFrame, last_day: date, column: str, show: Callable[[float | None], str]
+) -> str:
+    """`lowest 63.6 % on Sun 8 Nov, highest 92.3 % on Mon 16 Nov, last 89.9 % on Thu 19 Nov`.
+
+    The days after `last_day` are not complete: what they hold so far is told to nobody.
+    """
+    known = days.filter(pl.col("day") <= last_day).select("day", value=pl.col(column)).drop_nulls()
     if known.is_empty():
         return "no value"
     ranked = known.sort("value", "day")

@@ -226,6 +226,13 @@ def beside(
     return now.join(compared, on=["day", *keys], how="left", maintain_order="left")
 
 
+def marked(table: pl.DataFrame, days: pl.DataFrame) -> pl.DataFrame:
+    """The table with `is_complete` of its `day`: what a day that is not holds is not all of it."""
+    return table.join(
+        days.select("day", "is_complete"), on="day", how="left", maintain_order="left"
+    )
+
+
 def with_unit(table: pl.DataFrame, chosen: Scope) -> pl.DataFrame:
     """The table with its amounts and hours under the name of what they count, for who reads it
     alone.

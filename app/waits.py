@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Final
 
 import polars as pl
@@ -111,9 +112,10 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
         _never(chosen, silent)
 
 
-def last_day(areas: pl.DataFrame) -> list[tuple[str, str]]:
-    """Areas with their seconds on the last of the days."""
-    last = areas.filter(pl.col("day") == areas["day"].max())
+def of_day(areas: pl.DataFrame, last_day: date) -> list[tuple[str, str]]:
+    """Areas with their seconds on the newest of the days up to this one."""
+    told = areas.filter(pl.col("day") <= last_day)
+    last = told.filter(pl.col("day") == told["day"].max())
     return [
         (words.area(area), words.duration(seconds))
         for area, seconds in last.select("area", "p50_seconds").rows()

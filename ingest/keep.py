@@ -213,8 +213,9 @@ def _refuse_too_late(opened: warehouse.Warehouse, before: date, settings: Settin
     [(newest,)] = opened.connection.execute(
         "select make_timestamp(max(clock_us)) from sources"
     ).fetchall()
-    last = newest and newest - max(_DAY, settings.stale_after)
-    if last is None or datetime.combine(before, datetime.min.time()) > last:
+    begins = datetime.combine(before, datetime.min.time(), ZoneInfo(settings.timezone))
+    last = newest and newest.replace(tzinfo=UTC) - max(_DAY, settings.stale_after)
+    if last is None or begins > last:
         reach = "holds no events" if newest is None else f"reaches to {newest:%Y-%m-%d %H:%M} UTC"
         raise UnusableArguments(
             f"--before {before} is too late: {opened.folder} {reach}, and jobs may still tell of "

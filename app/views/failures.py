@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, filters, openings, parts, stops, words
+from app import data, evidence, filters, openings, parts, selects, stops, words
 from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
 from app.charts.load import preemption_by_load
@@ -108,11 +108,7 @@ stops.row(chosen, counted, opened.now)
 with parts.card("Interruptions by day", "On which days were jobs stopped, and by what?"):
     team, workload, first, _ = chosen.now
     days = data.frame(BY_DAY, team, workload, first, chosen.newest_day, counted)
-    spine = data.frame(
-        "select day, is_complete from days where day between $1 and $2 order by day",
-        first,
-        chosen.newest_day,
-    )
+    spine = data.frame(selects.DAYS, first, chosen.newest_day)
     earlier = data.frame(stops.ENDS, *chosen.previous, counted).drop_nulls("day")
     earlier = earlier.select(pl.col("day") + timedelta(days=chosen.days), "counted")
     if days.is_empty():
@@ -129,7 +125,7 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
             ),
             alt=f"Interruptions by day and domain. {about}",
             stem=chosen.stem("failures", "by-day"),
-            table=days.join(
+            table=filters.marked(days, spine).join(
                 earlier.rename({"counted": "previous_interruptions_of_the_day"}),
                 on="day",
                 how="left",

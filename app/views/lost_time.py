@@ -141,13 +141,13 @@ if area == filters.ALL:
     ):
         spine = data.frame(selects.DAYS, first, newest)
         by_day = data.frame(BY_DAY, chosen.team, chosen.workload, first, newest, chosen.weight)
-        effective = alts.by_day(losses.effective(by_day), "share_ratio", words.ratio)
+        effective = alts.by_day(losses.effective(by_day), last, "share_ratio", words.ratio)
         parts.chart(
             stack(by_day, spine, target, colours, parts.EVIDENCE),
             alt=f"Share that was effective: {effective}. {about}",
             stem=chosen.stem("lost-time", "by-day"),
             table=lambda: filters.beside(
-                filters.with_unit(by_day, chosen),
+                filters.marked(filters.with_unit(by_day, chosen), spine),
                 data.frame(BY_DAY, *chosen.previous, chosen.weight),
                 chosen,
                 "area",
@@ -171,7 +171,8 @@ else:
         with_then = filters.beside(by_day, then, chosen, value="share_ratio")
         parts.chart(
             one_area(with_then, area, colours, parts.STANDARD),
-            alt=f"Share lost to {area}: {alts.by_day(by_day, 'share_ratio', words.ratio)}. {about}",
+            alt=f"Share lost to {area}: "
+            f"{alts.by_day(by_day, last, 'share_ratio', words.ratio)}. {about}",
             stem=chosen.stem("lost-time", f"{area}-by-day"),
             table=filters.with_unit(with_then, chosen),
             about=about,

@@ -59,7 +59,8 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
                 colours,
                 parts.STANDARD,
             ),
-            alt=f"ETT by day: {alts.by_day(days, 'ett_ratio', words.ratio)}. {about}",
+            alt="ETT by day: "
+            f"{alts.by_day(days, chosen.last_day, 'ett_ratio', words.ratio)}. {about}",
             stem=chosen.stem("overview", "ett-by-day"),
             table=table,
             about=about,
@@ -198,7 +199,8 @@ if team == filters.FLEET:
                                 f"{words.day(day)}: {words.ratio(ratio)}"
                                 for day, ratio in own.select("day", "ett_ratio").rows()
                             ],
-                            alt=f"ETT of {name}: {alts.by_day(own, 'ett_ratio', words.ratio)}",
+                            alt=f"ETT of {name}: "
+                            + alts.by_day(own, chosen.last_day, "ett_ratio", words.ratio),
                             height=parts.SPARKLINE,
                         )
                     )

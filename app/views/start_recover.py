@@ -74,7 +74,7 @@ for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.val
                 colours,
                 parts.STANDARD,
             ),
-            alt=f"{name}, p50: {alts.by_day(shown, 'p50_seconds', words.duration)}. {about}",
+            alt=f"{name}, p50: {alts.by_day(shown, last, 'p50_seconds', words.duration)}. {about}",
             stem=chosen.stem("start-recover", f"{short}-by-day"),
             table=shown,
             about=about,
@@ -88,11 +88,13 @@ st.caption(
 
 # -- what it is made of --------------------------------------------------------------------------
 
+spine = data.frame(selects.DAYS, first, newest)
+
 
 def made_of_beside(mine: pl.DataFrame, wait: str) -> pl.DataFrame:
     """The areas of a wait with those of the window before."""
     then = data.frame(waits.AREAS, *before).filter(pl.col("wait") == wait)
-    return filters.beside(mine, then, chosen, "area", value="p50_seconds")
+    return filters.marked(filters.beside(mine, then, chosen, "area", value="p50_seconds"), spine)
 
 
 for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.items(), strict=True):
@@ -108,13 +110,13 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
             parts.chart(
                 made_of(
                     mine,
-                    data.frame(selects.DAYS, first, newest),
+                    spine,
                     max(tallest(areas.filter(pl.col("wait") == each)) for each in WAITS),
                     colours,
                     parts.STANDARD,
                     is_recovery=wait == "recovery",
                 ),
-                alt=f"{name} on the last day: {alts.listed(waits.last_day(mine))}. {about}",
+                alt=f"{name} on the last day: {alts.listed(waits.of_day(mine, last))}. {about}",
                 stem=chosen.stem("start-recover", f"{short}-made-of"),
                 table=partial(made_of_beside, mine, wait),
                 about=about,
@@ -199,10 +201,10 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
 with parts.card(
     "Time to start by size", "Is it slower, or were the jobs larger? Small figures, one for a size."
 ):
-    sizes = data.frame(waits.SIZES, team, workload, first, newest)
+    sizes = data.frame(waits.SIZES, *chosen.now)
     then = data.frame(waits.SIZES, *before)
     by_day = filters.beside(
-        sizes.drop_nulls("day"),
+        data.frame(waits.SIZES, team, workload, first, newest).drop_nulls("day"),
         then.drop_nulls("day"),
         chosen,
         "gpus_bucket",
@@ -215,7 +217,6 @@ with parts.card(
         }
         for frame in (sizes, then if chosen.is_compared else then.clear())
     )
-    spine = data.frame(selects.DAYS, first, newest)
     limits = spread([by_day], "tts_p50_seconds", "previous_tts_p50_seconds")
     sizes_told: tuple[str, ...] = waits.BUCKETS
     if not whole and window.now["tts_count"]:
@@ -233,11 +234,11 @@ with parts.card(
                     key=f"figure size {bucket}",
                     config={"displayModeBar": False},
                     alt=f"Time to start, {bucket} GPUs: "
-                    f"{alts.by_day(mine, 'tts_p50_seconds', words.duration)}. {about}",
+                    f"{alts.by_day(mine, last, 'tts_p50_seconds', words.duration)}. {about}",
                 )
     parts.footer(
         stem=chosen.stem("start-recover", "by-size"),
-        table=by_day,
+        table=filters.marked(by_day, spine),
         about=about,
         measures=("tts_p50_seconds",),
         sql=waits.SIZES,
@@ -250,7 +251,6 @@ with parts.card("PT2 compile", "Does the cache help, and is there more to compil
     if not compiles["hit_ratio"].count() + compiles["recompiles_per_attempt"].count():
         st.caption("No source reports what the compile cache said, nor recompiles, here.")
     else:
-        spine = data.frame(selects.DAYS, first, newest)
         by_day = spine.join(compiles, on="day", how="left", maintain_order="left")
         then = data.frame(waits.COMPILES, *before).drop_nulls("day")
         for value in ("hit_ratio", "hit_p50_seconds", "recompiles_per_attempt"):
@@ -284,7 +284,7 @@ with parts.card("PT2 compile", "Does the cache help, and is there more to compil
                         theme=None,
                         key=f"figure compile {title}",
                         config={"displayModeBar": False},
-                        alt=f"{title}: {alts.by_day(by_day, lines[0].column, show)}. {about}",
+                        alt=f"{title}: {alts.by_day(by_day, last, lines[0].column, show)}. {about}",
                     )
         parts.footer(
             stem=chosen.stem("start-recover", "compile"),

@@ -50,9 +50,9 @@ def test_days_are_told_by_their_lowest_highest_and_last() -> None:
 
     assert (
         "lowest 70.0 % on Mon 2 Mar, highest 90.0 % on Sun 1 Mar, last 80.0 % on Tue 3 Mar"
-        == alts.by_day(days, "ett_ratio", words.ratio)
+        == alts.by_day(days, date(2026, 3, 4), "ett_ratio", words.ratio)
     )
-    assert "no value" == alts.by_day(days.clear(), "ett_ratio", words.ratio)
+    assert "no value" == alts.by_day(days.clear(), date(2026, 3, 4), "ett_ratio", words.ratio)
 
 
 def test_a_long_list_ends() -> None:

@@ -361,6 +361,31 @@ def test_a_day_that_is_not_over_for_sure_is_not_pruned(
     assert (2, True) == (status, f"--before {day} is too late" in capsys.readouterr().err)
 
 
+@pytest.mark.parametrize(
+    ("zone", "newest", "status"),
+    # the day begins at 08:00 UTC, 17 hours before; and at 10:00 UTC of the day before, 25 hours
+    [
+        ("America/Los_Angeles", "2026-03-06T01:00:00Z", 2),
+        ("Pacific/Kiritimati", "2026-03-05T11:00:00Z", 0),
+    ],
+)
+def test_a_day_is_over_by_the_midnight_of_the_zone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zone: str, newest: str, status: int
+) -> None:
+    (tmp_path / "ett.toml").write_text(f'timezone = "{zone}"\n')
+    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
+    ingest(
+        tmp_path / "warehouse",
+        "--as-of",
+        newest,
+        write_dump(tmp_path / "a.jsonl", later(-20, life("a"))),
+    )
+
+    assert status == warehouse_command(
+        "prune", tmp_path / "warehouse", "--before", "2026-03-05", "--dry-run"
+    )
+
+
 def test_a_backup_restored_over_another_warehouse_is_what_it_was(
     warehouse: Path, months: Path, tmp_path: Path
 ) -> None:
