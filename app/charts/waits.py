@@ -40,7 +40,7 @@ def waits_by_day(
             _line(days, "previous_p50_seconds", palette.comparison, 1, "previous p50"),
             _line(days.filter("is_complete"), "p50_seconds", palette.area(_AREA), 2.25, "p50"),
             _tops(days.filter("is_complete"), palette),
-            _hollow(days, palette),
+            _hollow(days, "p50_seconds", palette),
             regressions(marks, limits[0], palette),
         ],
         margin={"t": 12},
@@ -116,7 +116,9 @@ def waits_of_size(
     palette: Palette,
     height: int,
 ) -> go.Figure:
-    """One size's `column` by day, small; every size on the axes of `spine` and `limits`."""
+    """One size's `column` by day, small; every size on the axes of `spine` (day, is_complete) and
+    `limits`.
+    """
     joined = spine.join(days, on="day", how="left", maintain_order="left")
     axis = duration_axis(*limits)
     return drawn(
@@ -124,7 +126,8 @@ def waits_of_size(
         height,
         [
             _line(joined, f"previous_{column}", palette.comparison, 1, "previous p50"),
-            _line(joined, column, palette.area(_AREA), 1.75, "p50"),
+            _line(joined.filter("is_complete"), column, palette.area(_AREA), 1.75, "p50"),
+            _hollow(joined, column, palette),
         ],
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
         x=few_days(spine, 3),
@@ -174,10 +177,10 @@ def _tops(days: pl.DataFrame, palette: Palette) -> dict[str, Any]:
     }
 
 
-def _hollow(days: pl.DataFrame, palette: Palette) -> dict[str, Any]:
-    part = days.filter(~pl.col("is_complete") & pl.col("p50_seconds").is_not_null())
+def _hollow(days: pl.DataFrame, column: str, palette: Palette) -> dict[str, Any]:
+    part = days.filter(~pl.col("is_complete") & pl.col(column).is_not_null())
     return {
-        **_line(part, "p50_seconds", palette.area(_AREA), 2, "p50 of an incomplete day"),
+        **_line(part, column, palette.area(_AREA), 2, "p50 of an incomplete day"),
         "mode": "markers",
         "marker": {
             "size": 8,

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import plotly.graph_objects as go
 import polars as pl
 import pytest
 
@@ -157,6 +158,12 @@ def waited(*seconds: float | None, incomplete: int = 0) -> pl.DataFrame:
     )
 
 
+def of_size(frame: pl.DataFrame) -> go.Figure:
+    spine = frame.select("day", "is_complete")
+    days = frame.drop("is_complete")
+    return waits_of_size(days, "p50_seconds", spine, (60, 600), DARK, 96)
+
+
 def test_the_band_breaks_where_nobody_waited() -> None:
     frame = waited(100.0, 120.0, None, 90.0, 80.0)
     figure = waits_by_day(frame, NO_MARKS, (60, 600), LIGHT, 280)
@@ -166,11 +173,14 @@ def test_the_band_breaks_where_nobody_waited() -> None:
     assert [200.0, 240.0, 120.0, 100.0] == list(bands[0].y)
 
 
-def test_an_incomplete_day_of_waits_is_hollow() -> None:
-    figure = waits_by_day(waited(100.0, 90.0, incomplete=1), NO_MARKS, (60, 600), DARK, 280)
+@pytest.mark.parametrize("is_of_size", [False, True])
+def test_an_incomplete_day_of_waits_is_hollow(is_of_size: bool) -> None:
+    frame = waited(100.0, 90.0, incomplete=1)
+    figure = of_size(frame) if is_of_size else waits_by_day(frame, NO_MARKS, (60, 600), DARK, 280)
     hollow = next(each for each in figure.data if each.name == "p50 of an incomplete day")
+    line = next(each for each in figure.data if each.name == "p50")
 
-    assert [90.0] == list(hollow.y)
+    assert ([90.0], [100.0]) == (list(hollow.y), list(line.y))
     assert DARK.background == hollow.marker.color
 
 
@@ -185,14 +195,14 @@ def test_what_got_worse_is_marked_on_its_day_without_markup() -> None:
 @pytest.mark.parametrize("frame", [waited(), waited(None), waited(100.0)])
 def test_few_days_of_waits_draw_without_error(frame: pl.DataFrame) -> None:
     waits_by_day(frame, NO_MARKS, spread([frame], "p50_seconds"), DARK, 280)
-    waits_of_size(frame, "p50_seconds", frame.select("day"), (60, 600), DARK, 96)
+    of_size(frame)
 
 
 def test_a_day_between_two_on_which_nobody_waited_is_a_dot_in_a_long_window() -> None:
     frame = waited(*[100.0, 110.0] * 20, None, 90.0, None, 80.0)
     drawn = [
         waits_by_day(frame, NO_MARKS, (60, 600), LIGHT, 280).data[-4],
-        waits_of_size(frame, "p50_seconds", frame.select("day"), (60, 600), DARK, 96).data[1],
+        of_size(frame).data[1],
         lines_by_day(
             frame.with_columns(previous_p50_seconds=None),
             (Line("p50_seconds", "p50"),),
