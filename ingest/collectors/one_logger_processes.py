@@ -8,7 +8,6 @@ of the dump is nobody's.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
 
 from ingest.collectors.json_values import text, whole
 from ingest.collectors.one_logger_records import Record
@@ -68,15 +67,12 @@ class Processes:
     _launches: dict[str, Launch] = field(default_factory=dict)
 
     def of(self, record: Record) -> Process | None:
-        """Whose record it is: by its span, else by its pid. Hosts may share a pid: the record then
-        belongs to the process whose records it counts on.
+        """Whose record it is: by its span, else by its pid. Hosts, and containers one after the
+        other, may share a pid: the record then belongs to the process whose records it counts on.
         """
         process = self._by_span.get(record.span_id)
-        if process is None:
-            alike = self._by_pid.get(record.pid, [])
-            before = (record.count or 0) - 1
-            counted = (one for one in alike if one.last_count == before)
-            process = alike[0] if len(alike) == 1 else next(chain(counted, reversed(alike)), None)
+        if process is None and (alike := self._by_pid.get(record.pid)):
+            process = alike[0] if len(alike) == 1 else _counted_on(alike, record)
         if process is not None:
             process.last_count = record.count
         return process
@@ -100,9 +96,9 @@ class Processes:
         belongs to that launch, as long as none of its ranks trains.
         """
         rank = whole(record.said.get("rank"))
+        self._forget_those_before(job_id, rank)
         launch = self._launches.get(job_id)
         if launch is None or launch.has_trained or rank is None or rank in launch.ranks:
-            self._forget_those_before(job_id, rank)
             launch = self._launches[job_id] = process.launch
         launch.ranks.add(rank)
         process.launch = launch
@@ -132,8 +128,18 @@ class Processes:
             del self._by_pid[process.begun.pid]
 
     def _forget_those_before(self, job_id: str, rank: int | None) -> None:
-        """A new launch has begun, so the processes of the one before were killed without a word."""
+        """A rank has begun anew, so its process of the launch before was killed without a word."""
         for alike in list(self._by_pid.values()):
             for one in list(alike):
                 if one.of_run.get("job_id") == job_id and one.of_run.get("rank") == rank:
                     self.forget(one)
+
+
+def _counted_on(alike: list[Process], record: Record) -> Process:
+    """A process that was killed said nothing of it and may have come as far as one that lives: so
+    those of the newest launch come first. Of several the one that spoke before the others did.
+    """
+    before = (record.count or 0) - 1
+    counted = [one for one in alike if one.last_count == before] or alike[-1:]
+    newest = (one for one in counted if one.launch is alike[-1].launch)
+    return next(newest, counted[-1])

@@ -401,6 +401,37 @@ def test_hosts_that_share_a_pid_are_told_apart_by_the_count_of_their_records() -
     assert [0, 0, 1] == [e["rank"] for e in of(told, "phase_start")]
 
 
+def test_what_was_killed_is_not_given_what_a_later_process_of_its_pid_says() -> None:
+    killed, later = Writer(pid=1, launch="a"), Writer(pid=1, launch="b")
+    told = read(
+        *killed.begin(0, tag="x"),
+        *later.begin(100, tag="y"),
+        later.start("training_loop", 105),
+        later.progress(9, 150),
+        later.stop("training_loop", 155),
+        later.stop("application", 160),
+    )
+
+    assert [("x", 0), ("y", 100)] == [(e["job_id"], second(e)) for e in of(told, "attempt_start")]
+    assert {"y"} == {e["job_id"] for e in told if second(e) > 100}
+    assert ["completed"] == [e["outcome"] for e in of(told, "attempt_end")]
+
+
+def test_a_rank_of_a_new_launch_takes_the_place_of_the_one_that_was_killed() -> None:
+    killed = [Writer(pid=1, rank=rank, launch="a") for rank in range(2)]
+    again = [Writer(pid=1, rank=rank, launch="b") for rank in range(2)]
+    told = read(
+        *(line for one in killed for line in one.begin(0)),
+        *(line for one in again for line in one.begin(100)),
+        *(one.complete("model_initialization", 101, 104) for one in again),
+        *(one.start("training_loop", 105) for one in again),
+    )
+
+    assert [("b0-application", 0), ("b0-application", 1)] * 2 == [
+        (e["run_key"], e["rank"]) for e in of(told, "phase_start")
+    ]
+
+
 def test_a_rank_that_begins_after_training_began_is_another_launch() -> None:
     zero, one = Writer(pid=1, rank=0, launch="a"), Writer(pid=2, rank=1, launch="b")
     told = read(*zero.begin(0), zero.start("training_loop", 5), *one.begin(100))
