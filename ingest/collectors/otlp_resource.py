@@ -106,12 +106,11 @@ def _job_id(told: Attributes, scheduler_job: str | None, cluster: str | None) ->
 
 
 def _set_run_key(who: Event, told: Attributes) -> None:
-    """A launch that all ranks name alike. The name of one process is that of the launch only if no
-    other process tells of it, so that of rank 0 is taken; other ranks are placed by time.
+    """A launch that all ranks name alike, else each process by its own name: those that overlap
+    are one launch (R26). Without a name, what a rank says milliseconds before rank 0 would fall to
+    the launch before.
     """
-    launch = text(told.get("ett_launch_id"))
-    if launch is None and who.get("rank", 0) == 0:
-        launch = _first_text(told, _LAUNCHES) or _process(told)
+    launch = _first_text(told, _LAUNCHES) or _process(told)
     if launch is not None:
         who["run_key"] = launch[:LONGEST_ID]
 

@@ -239,7 +239,7 @@ def test_a_job_has_the_best_name_that_its_resource_gives(
         ({"ett.launch_id": "a", "ett.rank": 3, "service.instance.id": "b"}, {"run_key": "a"}),
         ({"service.instance.id": "b"}, {"run_key": "b"}),
         ({"service.instance.id": "b", "ett.rank": 0}, {"run_key": "b"}),
-        ({"service.instance.id": "b", "ett.rank": 3}, {}),  # of one process, not of the launch
+        ({"service.instance.id": "b", "ett.rank": 3}, {"run_key": "b"}),  # joined by time
         ({"process.pid": 7, "process.creation.time": "2026"}, {"run_key": "7@2026"}),
         ({"process.pid": 7}, {}),
         ({"TORCHELASTIC_RESTART_COUNT": "1", "service.instance.id": "b"}, {"run_generation": 1}),
@@ -247,7 +247,7 @@ def test_a_job_has_the_best_name_that_its_resource_gives(
         ({"ett.attempt": 0}, {}),
     ],
 )
-def test_a_launch_is_known_by_what_all_its_ranks_share(
+def test_a_launch_is_known_by_what_all_its_ranks_share_or_by_each_of_them(
     resource: dict[str, object], launch: dict[str, object]
 ) -> None:
     start, *_ = read(spans(span("training", 0, 5), resource={"ett.job_id": "x", **resource}))
@@ -521,8 +521,8 @@ def spans(*told: dict[str, object], resource: Mapping[str, object] = TRAINER) ->
     return json.dumps({"resourceSpans": [batch]})
 
 
-def records(*told: dict[str, object]) -> str:
-    batch = {"resource": {"attributes": pairs(TRAINER)}, "scopeLogs": [{"logRecords": list(told)}]}
+def records(*told: dict[str, object], resource: Mapping[str, object] = TRAINER) -> str:
+    batch = {"resource": {"attributes": pairs(resource)}, "scopeLogs": [{"logRecords": list(told)}]}
     return json.dumps({"resourceLogs": [batch]})
 
 

@@ -1,0 +1,50 @@
+"""OTLP's JSON lines through `ett-ingest` to the published views."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ingest.test_otlp_collector import record, records
+from tests.queries.engine import ingest, rows
+
+
+@pytest.mark.parametrize("ahead", [-0.005, 0.005])
+@pytest.mark.parametrize("is_one_file", [True, False])
+def test_ranks_without_a_common_name_are_one_launch_whichever_begins_first(
+    ahead: float, is_one_file: bool, tmp_path: Path
+) -> None:
+    """Of launches whose ranks name only themselves, a rank may begin before rank 0 does."""
+    ranks: list[list[str]] = [[], []]
+    for launch in (0, 600):
+        for rank, lines in enumerate(ranks):
+            at = launch - rank * ahead
+            who = {"ett.job_id": "x", "ett.rank": rank, "service.instance.id": f"{launch}-{rank}"}
+            starts = [(at, "trainer_init"), (at + 10, "training")]
+            for second, name in starts:
+                start = record(second, "phase_start", {"ett.phase": name})
+                lines.append(records(start, resource=who))
+        for second in range(20, 120, 10):
+            step = {"ett.step": launch + second}
+            who = {"ett.job_id": "x", "ett.rank": 0, "service.instance.id": f"{launch}-0"}
+            ranks[0].append(records(record(launch + second, "progress", step), resource=who))
+    files = [[line for lines in ranks for line in lines]] if is_one_file else ranks
+
+    assert [(110, 100, 0), (110, 0, 490)] == published(
+        tmp_path,
+        files,
+        "round(wall_seconds, 1), round(unsaved_seconds, 1), round(queue_seconds, 1)",
+    )
+
+
+def published(folder: Path, files: list[list[str]], columns: str) -> list[tuple[Any, ...]]:
+    """Of the job in these files, the columns of its attempts."""
+    dumps = folder / "dumps"
+    dumps.mkdir()
+    for number, lines in enumerate(files):
+        (dumps / f"{number}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+    assert 0 == ingest(folder / "warehouse", dumps)
+    return rows(folder / "warehouse", f"select {columns} from attempts order by attempt")
