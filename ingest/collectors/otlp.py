@@ -27,6 +27,7 @@ _PHASE = b'"ett.phase"'  # the attribute that makes any span a phase
 _MARKS = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
 _MOST_REMEMBERED = 4_096  # resources, exceptions
 _WITH_EVIDENCE = (EventKind.FAILURE, EventKind.ATTEMPT_END)
+_OF_ONE_PROCESS = ("job_id", "attempt", "run_key", "run_generation", "run_restart", "rank")
 _SAME_US = 60_000_000  # an exception that passes through several spans is recorded by each
 _LONGEST_LINE_KEPT = 2_000  # bytes
 
@@ -125,7 +126,7 @@ class _Reader:
 
     def _is_news(self, failure: Event) -> bool:
         first_line = failure["message"].partition("\n")[0]
-        key = (failure["job_id"], failure.get("rank"), first_line)
+        key = (first_line, *(failure.get(field) for field in _OF_ONE_PROCESS))
         before_us = self._exceptions.get(key)
         self._exceptions.pop(key, None)
         self._exceptions[key] = failure["at_us"]

@@ -139,6 +139,28 @@ def test_an_exception_is_told_once_though_every_span_around_it_records_it() -> N
     assert [False] == [event["ok"] for event in told if "ok" in event]
 
 
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ({"ett.launch_id": "a"}, {"ett.launch_id": "b"}),
+        ({"ett.attempt": 1}, {"ett.attempt": 2}),
+        ({"torchelastic.restart_count": 0}, {"torchelastic.restart_count": 1}),
+    ],
+)
+def test_launches_that_fail_alike_shortly_after_one_another_fail_each(
+    first: dict[str, object], again: dict[str, object]
+) -> None:
+    raised = {"exception.type": "OSError", "exception.message": "stale"}
+    told = read(
+        *(
+            records(record(at, "", raised), resource={"ett.job_id": "x", **launch})
+            for at, launch in ((20, first), (60, again))
+        )
+    )
+
+    assert [us(20), us(60)] == [event["at_us"] for event in told if event["event"] == "failure"]
+
+
 def test_a_span_that_failed_without_an_exception_says_where() -> None:
     told = read(spans(span("train.checkpoint_upload", 0, 5, error="quota")))
     (failure,) = (event for event in told if event["event"] == "failure")
