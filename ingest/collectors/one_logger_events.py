@@ -101,6 +101,8 @@ def _word(record: Record, process: Process, processes: Processes) -> Iterator[Ev
         case "save_checkpoint_success":
             if span := process.spans.get(record.span_id):
                 span.is_saved = process.confirms_saves = True
+                yield from process.unconfirmed
+                process.unconfirmed.clear()
             if iteration in process.uploads:
                 yield _uploaded(record.at_us, process, iteration)
 
@@ -164,7 +166,7 @@ def _start(record: Record, process: Process, processes: Processes) -> Iterator[E
     of its success makes it whole.
     """
     start = _phase(record, EventKind.PHASE_START)
-    span = Span(record.name)
+    span = Span(record.name, start)
     if record.until_us is None:
         processes.open(process, record, span)
     else:
@@ -194,7 +196,7 @@ def _stop(record: Record, process: Process, processes: Processes) -> Iterator[Ev
 
 def _judge(end: Event, span: Span, process: Process) -> None:
     """Whether a save wrote its checkpoint. That nobody said so proves something only where somebody
-    usually does; of an async save this is not the time to say it.
+    usually does, if only later; of an async save this is not the time to say it.
     """
     if end["phase"] != Phase.CHECKPOINT_SAVE:
         return
@@ -204,6 +206,9 @@ def _judge(end: Event, span: Span, process: Process) -> None:
         process.done = max(process.done, end.get("step", 0))
     elif span.is_broken or is_missed:
         end["ok"] = False
+    elif span.name != _ASYNC_SAVE:
+        until_us = end.get("end_us", end["at_us"])
+        process.unconfirmed.append({**end, **span.start, "end_us": until_us, "ok": False})
 
 
 def _phase(record: Record, kind: EventKind) -> Event:

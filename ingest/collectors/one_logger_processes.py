@@ -25,9 +25,12 @@ class Launch:
 
 @dataclass(slots=True)
 class Span:
-    """A span that is open; `is_saved`: the checkpoint that it writes was said to be whole."""
+    """A span that is open, with what was told of its start; `is_saved`: the checkpoint that it
+    writes was said to be whole.
+    """
 
     name: str
+    start: Event
     is_saved: bool = False
     is_broken: bool = False
 
@@ -36,7 +39,8 @@ class Span:
 class Process:
     """What a process has said of itself. `of_run` stands on each of its events; it is empty until
     the process has said whose it is. `done`, `target` and `cadence` count iterations: completed,
-    wanted, between two words on progress.
+    wanted, between two words on progress. `unconfirmed` are the saves that failed if it turns out
+    to confirm saves.
     """
 
     begun: Record
@@ -46,6 +50,7 @@ class Process:
     spans: dict[str, Span] = field(default_factory=dict)
     uploads: list[int] = field(default_factory=list)
     confirms_saves: bool = False
+    unconfirmed: list[Event] = field(default_factory=list)
     error: str | None = None
     done: int = 0
     target: int | None = None

@@ -212,6 +212,37 @@ def test_a_save_is_good_if_its_success_is_told_and_failed_only_where_that_is_usu
     assert [None, None] == saves(confirmed=(False, False))
 
 
+def test_saves_before_the_first_that_is_confirmed_turn_out_to_have_failed() -> None:
+    writer, save = Writer(), "checkpoint_save_sync"
+    told = read(
+        *writer.begin(),
+        writer.start(save, 10, current_iteration=100),
+        writer.stop(save, 12, current_iteration=100),
+        writer.complete(save, 20, 21, current_iteration=200),
+        writer.start(save, 30, current_iteration=300),
+        writer.saved(save, 300, 31),
+        writer.stop(save, 32),
+    )
+
+    assert [
+        ("phase_start", 100, 10, None, None),
+        ("phase_end", 100, 12, None, None),
+        ("phase_start", 200, 20, 21, None),
+        ("phase_start", 300, 30, None, None),
+        ("phase_start", 100, 10, 12, False),
+        ("phase_start", 200, 20, 21, False),
+        ("phase_end", None, 32, None, True),
+    ] == [
+        (e["event"], e.get("step"), second(e), second(e, "end_us"), e.get("ok"))
+        for e in told
+        if "phase" in e
+    ]
+    (run,) = attempts(told)
+    assert [(100, "failed"), (200, "failed"), (300, "good")] == [
+        (one.step, one.status) for one in run.saves
+    ]
+
+
 def test_an_async_save_is_whole_with_the_word_of_its_success() -> None:
     writer = Writer()
     told = read(
