@@ -100,7 +100,7 @@ class _Reader:
                     yield from self._job(who, item)
                 seen_us = max(seen_us, item.end_us if isinstance(item, Span) else item.at_us)
                 for event in self._events(number, who, item):
-                    told_us = max(told_us, event["at_us"])
+                    told_us = max(told_us, event.get("end_us", event["at_us"]))
                     yield event
             if seen_us > told_us and "job_id" in who.of_launch:
                 yield {**who.of_launch, "at_us": seen_us, "event": EventKind.ALIVE}

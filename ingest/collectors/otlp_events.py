@@ -1,7 +1,7 @@
 """Spans, their events and log records as events of an attempt. Knows no resource and no file.
 
-A span is a start and an end, each with the identity of its span: a start that was told before, by a
-record, is the same event.
+The span of a phase is told whole, under the identity of its span: the start that a record told of
+it before gives way to it (R21). So spans of one phase may lie in each other.
 """
 
 from __future__ import annotations
@@ -85,12 +85,11 @@ def _told(span: Span, meaning: Meaning, attributes: Attributes) -> Iterator[Even
     elif meaning.kind is Kind.ATTEMPT:
         yield from _attempt(span, attributes)
     else:
-        start = _phase(EventKind.PHASE_START, span.start_us, meaning, attributes)
-        yield _identified(start, span.span_id, "start")
-        end = _phase(EventKind.PHASE_END, span.end_us, meaning, attributes)
+        complete = _phase(EventKind.PHASE_START, span.start_us, meaning, attributes)
+        complete["end_us"] = span.end_us
         if meaning.phase in _SAVES:
-            end["ok"] = not span.is_error and attributes.get("ett_ok") is not False
-        yield _identified(end, span.span_id, "end")
+            complete["ok"] = not span.is_error and attributes.get("ett_ok") is not False
+        yield _identified(complete, span.span_id, "start")
 
 
 def _attempt(span: Span, attributes: Attributes) -> Iterator[Event]:

@@ -1,4 +1,5 @@
--- Events that lost to another event of the same job and event_id: the latest telling stays.
+-- Events that lost to another event of the same job and event_id: the latest telling stays,
+-- but a complete span before its start.
 -- grain: one row per row_no
 with
 
@@ -23,6 +24,8 @@ ranked as (
         row_number() over (
             partition by scoped.job_no, scoped.event_id
             order by
+                -- a span that is over goes before word of its start
+                coalesce(scoped.event = 'phase_start' and scoped.end_us is not null, false) desc,
                 scoped.at_us desc,
                 concat_ws(
                     '|',

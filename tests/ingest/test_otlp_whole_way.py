@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.ingest.test_otlp_collector import record, records
+from tests.ingest.test_otlp_collector import record, records, span, span_id, spans
 from tests.queries.engine import ingest, rows
 
 
@@ -36,6 +36,50 @@ def test_ranks_without_a_common_name_are_one_launch_whichever_begins_first(
         tmp_path,
         files,
         "round(wall_seconds, 1), round(unsaved_seconds, 1), round(queue_seconds, 1)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("nested", "area", "seconds"),
+    [
+        ([("checkpoint_save", 30, 40), ("torch.save_checkpoint", 31, 39)], "checkpoint_save", 10),
+        (
+            [("evaluation", 30, 60), ("validation", 31, 40), ("validation", 45, 59)],
+            "evaluation",
+            30,
+        ),
+        ([("pt2_compile", 30, 70), ("pt2_compile", 50, 90)], "pt2_compile", 60),
+    ],
+)
+@pytest.mark.parametrize("told_late", [None, 0, 0.5])
+def test_spans_of_one_phase_may_lie_in_each_other(
+    nested: list[tuple[str, float, float]],
+    area: str,
+    seconds: float,
+    told_late: float | None,
+    tmp_path: Path,
+) -> None:
+    """Whether records told their starts too, at once or somewhat late, or none did."""
+    told = [("training", 10, 100), *nested]
+    lines = [
+        spans(*(span(*one, {"ett.step": 7}) for one in reversed(told)), span("attempt", 0, 100))
+    ]
+    if told_late is not None:
+        starts = [
+            record(
+                begin + told_late,
+                "phase_start",
+                {"ett.span": name, "ett.step": 7},
+                span_id(begin, end),
+            )
+            for name, begin, end in told
+        ]
+        lines.append(records(*starts))
+    column = f"(select sum(seconds) from area_by_attempt where area = '{area}')"
+    saves = int(area == "checkpoint_save")
+
+    assert [(seconds, 90 - seconds, saves)] == published(
+        tmp_path, [lines], f"{column}, effective_seconds, coalesce(checkpoint_saves, 0)"
     )
 
 

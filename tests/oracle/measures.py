@@ -285,9 +285,11 @@ def by_job(events: Iterable[Event]) -> dict[str, list[Event]]:
 
 
 def distinct(events: Iterable[Event]) -> list[Event]:
-    """R21: one event per event_id, the latest; without an event_id equal events are one."""
+    """R21: one event per event_id, the latest, but a complete span before its start; without an
+    event_id equal events are one.
+    """
     kept: dict[tuple[str, str], Event] = {}
-    for event in sorted(events, key=lambda event: (event.at, event.text)):
+    for event in sorted(events, key=lambda event: (event.end is not None, event.at, event.text)):
         identity = ("id", event.event_id) if event.event_id is not None else ("text", event.text)
         kept[identity] = event
     return list(kept.values())

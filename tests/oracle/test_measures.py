@@ -693,6 +693,17 @@ def test_r21_of_events_with_one_event_id_the_latest_is_kept():
     assert ("failed", 20) == (only(events).outcome, seconds(only(events).ended_us))
 
 
+def test_r21_a_complete_span_is_kept_before_word_of_its_start():
+    events = [
+        said(0, "attempt_start"),
+        said(5, "phase_start", phase="training", event_id="x", end_ts=MIDNIGHT + 15),
+        said(6, "phase_start", phase="training", event_id="x"),
+        ended(20, "completed"),
+    ]
+
+    assert 10 == seconds(only(events).areas["effective", False])
+
+
 def test_r22_the_earliest_failure_with_a_category_is_the_cause():
     begun = said(0, "attempt_start")
     bare = said(1, "failure")
