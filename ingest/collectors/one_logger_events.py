@@ -18,6 +18,7 @@ from ingest.events import Event, EventKind, Outcome, Phase, Reason, Rejected
 _APPLICATION = "application"
 _ASYNC_SAVE = "checkpoint_save_async"
 _FINALIZATION = "checkpoint_save_finalization"
+_LOOPS = ("training_loop", "validation_loop", "testing_loop")
 _FORGOTTEN_TIMER = "Timer for span "  # the library's remark on itself, no error of the application
 _PHASES: dict[str, tuple[Phase, str | None]] = {
     "distributed_code_initialization": (Phase.TRAINER_INIT, "process_group_init"),
@@ -172,6 +173,7 @@ def _start(record: Record, process: Process, processes: Processes) -> Iterator[E
     else:
         start["end_us"] = record.until_us
         _judge(start, span, process)
+    process.launch.has_looped |= record.name in _LOOPS
     if record.name == "training_loop":
         process.launch.has_trained = True
         resumed = whole(record.said.get("train_iterations_start"))
@@ -274,14 +276,14 @@ def _error(record: Record, process: Process) -> Iterator[Event]:
 
 def _end(record: Record, process: Process) -> Event:
     """The application closed. After an error it failed; with its aim reached, or without an aim, it
-    is complete; else nothing says how it ended.
+    is complete, if it did anything; else nothing says how it ended.
     """
     has_reached = process.target is None or process.done + max(process.cadence, 1) > process.target
     end: Event = {"at_us": record.at_us, "event": EventKind.ALIVE}
     if process.error is not None:
         end["outcome"] = Outcome.FAILED
         end["message"] = process.error
-    elif process.launch.has_trained and has_reached:
+    elif process.launch.has_looped and has_reached:
         end["outcome"] = Outcome.COMPLETED
     if "outcome" in end:
         end["event"] = EventKind.ATTEMPT_END

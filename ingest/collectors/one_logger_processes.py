@@ -16,11 +16,14 @@ from ingest.events import Event
 
 @dataclass(slots=True)
 class Launch:
-    """The newest launch of a job: its ranks begin before any of them trains."""
+    """The newest launch of a job: its ranks begin before any of them trains; `has_looped`: some
+    rank trained, validated or tested.
+    """
 
     key: str
     ranks: set[int | None] = field(default_factory=set)
     has_trained: bool = False
+    has_looped: bool = False
 
 
 @dataclass(slots=True)

@@ -381,7 +381,24 @@ def test_an_application_that_closes_says_how_it_ended_only_sometimes(
     )
 
 
-def test_an_application_that_never_trained_did_not_complete() -> None:
+@pytest.mark.parametrize("loop", ["testing_loop", "validation_loop"])
+@pytest.mark.parametrize(("target", "outcome"), [(None, "completed"), (100, None)])
+def test_an_application_that_only_tests_completes_where_no_target_is_stated(
+    loop: str, target: int | None, outcome: str | None
+) -> None:
+    writer = Writer()
+    config = "update_training_telemetry_config"
+    told = read(
+        *writer.begin(),
+        writer.event("application", config, 0, train_iterations_target=target),
+        writer.complete(loop, 1, 9),
+        writer.stop("application", 10),
+    )
+
+    assert outcome == told[-1].get("outcome")
+
+
+def test_an_application_that_did_nothing_did_not_complete() -> None:
     writer = Writer()
     told = read(*writer.begin(), writer.stop("application", 3))
 
