@@ -14,7 +14,12 @@ from typing import Any
 
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.json_values import objects_in
-from ingest.collectors.otlp_events import events_of_moment, events_of_span, is_of_trainer
+from ingest.collectors.otlp_events import (
+    events_of_moment,
+    events_of_span,
+    is_of_trainer,
+    unknown_phase,
+)
 from ingest.collectors.otlp_names import span_meaning
 from ingest.collectors.otlp_resource import Who
 from ingest.collectors.otlp_values import Broken, Moment, Seen, Span, resources
@@ -74,7 +79,8 @@ class _Reader:
         it says so, or if one of its items did.
         """
         shown = line[:_LONGEST_LINE_KEPT].decode(errors="replace")
-        for resource, told in resources(batch, _anything if _PHASE in line else _is_known):
+        names_phases = _PHASE in line
+        for resource, told in resources(batch, _anything if names_phases else _is_known):
             who = Who(resource, self._cluster)
             key = repr(who.of_launch)
             is_trainers = who.is_trainer or key in self._trainers
@@ -96,9 +102,13 @@ class _Reader:
                     detail = "the resource names no job: give it the attribute ett.job_id"
                     yield Rejected(number, Reason.MISSING_FIELD, detail, shown)
                     break
+                seen_us = max(seen_us, item.end_us if isinstance(item, Span) else item.at_us)
+                if names_phases and (phase := unknown_phase(item)) is not None:
+                    detail = f"{item.name}: phase {phase[:80]!r} is not known"
+                    yield Rejected(number, Reason.UNKNOWN_PHASE, detail, shown)
+                    continue
                 if not told_us:
                     yield from self._job(who, item)
-                seen_us = max(seen_us, item.end_us if isinstance(item, Span) else item.at_us)
                 for event in self._events(number, who, item):
                     told_us = max(told_us, event.get("end_us", event["at_us"]))
                     yield event

@@ -30,6 +30,16 @@ def is_of_trainer(told: Span | Moment) -> bool:
     return meaning is not None and not meaning.is_plain
 
 
+def unknown_phase(told: Span | Moment) -> str | None:
+    """The phase that the attributes of a span, or of word of its start, name, if there is none so
+    called.
+    """
+    if isinstance(told, Moment) and event_kind(told.name) is not Kind.START:
+        return None
+    phase = text(named(told.attributes).get("ett_phase"))
+    return phase if phase is not None and span_meaning(phase) is None else None
+
+
 def events_of_span(span: Span) -> Iterator[Event]:
     """What a span that is over tells, its own events before its end."""
     attributes = named(span.attributes)

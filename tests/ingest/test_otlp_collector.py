@@ -405,6 +405,21 @@ def test_a_span_without_believable_times_is_set_aside(times: dict[str, object]) 
     assert 1 == sum(not is_rejected(item) for item in told)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda told: spans(span("warm up", 0, 5, told), span("training", 5, 9)),
+        lambda told: records(record(0, "phase_start", told), record(5, "progress", {"step": 1})),
+    ],
+)
+def test_a_phase_that_there_is_none_of_is_set_aside(line: Any) -> None:
+    rejected, *told = read_all(line({"ett.phase": "warmup"}))
+
+    assert (1, Reason.UNKNOWN_PHASE) == (rejected.line_number, rejected.reason)
+    assert rejected.detail.endswith("phase 'warmup' is not known")
+    assert 1 == len(told)
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
