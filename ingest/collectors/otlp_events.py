@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.collectors.json_values import LONGEST_MESSAGE, LONGEST_TEXT
+from ingest.collectors.json_values import LONGEST_MESSAGE, LONGEST_TEXT, MOST_WHOLE
 from ingest.collectors.otlp_names import Kind, Meaning, event_kind, span_meaning
 from ingest.collectors.otlp_resource import named, rank_in
 from ingest.collectors.otlp_values import Attributes, Moment, Span, text, whole
@@ -109,7 +109,8 @@ def _attempt(span: Span, attributes: Attributes) -> Iterator[Event]:
     if outcome not in tuple(Outcome):
         outcome = Outcome.FAILED if span.is_error else Outcome.COMPLETED
     end: Event = {"at_us": span.end_us, "event": EventKind.ATTEMPT_END, "outcome": outcome}
-    exit_code = whole(attributes.get("ett_exit_code", attributes.get("process_exit_code")))
+    told = attributes.get("ett_exit_code", attributes.get("process_exit_code"))
+    exit_code = whole(told, least=-MOST_WHOLE)  # of a process that a signal killed it is negative
     if exit_code is not None:
         end["exit_code"] = exit_code
     if span.is_error and span.status:

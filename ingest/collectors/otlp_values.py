@@ -5,6 +5,7 @@ use wrote it. Knows no phases and makes no events.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ _LATEST_NS = 4_102_444_800 * 10**9  # 2100-01-01
 _ERROR = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 _SEVERITIES = {"ERROR": 17, "FATAL": 21}
 _MOST_DIGITS = 20
+_WHOLE = re.compile(r"-?\d+")
 _OF_SPANS = ("scopeSpans", "spans")
 _OF_LOGS = ("scopeLogs", "logRecords")
 _PLAIN = ("stringValue", "boolValue", "doubleValue", "string_value", "bool_value", "double_value")
@@ -107,7 +109,7 @@ def text(value: object) -> str | None:
 
 def whole(value: object, least: int = 0, most: int = MOST_WHOLE) -> int | None:
     """A whole number between the two, also where it is told as text."""
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) <= _MOST_DIGITS:
+    if isinstance(value, str) and len(value) <= _MOST_DIGITS and _WHOLE.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)

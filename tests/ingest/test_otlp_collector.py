@@ -114,6 +114,15 @@ def test_the_span_of_a_launch_is_its_begin_and_its_end() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("told", "code"), [(-9, -9), ("-9", -9), (137, 137), (" 1 ", 1), ("--9", None), ("", None)]
+)
+def test_an_exit_code_may_be_that_of_a_signal(told: object, code: int | None) -> None:
+    *_, end = read(spans(span("attempt", 0, 60, {"ett.exit_code": told}, error="killed")))
+
+    assert code == end.get("exit_code")
+
+
 def test_an_exception_is_told_once_though_every_span_around_it_records_it() -> None:
     raised = {
         "timeUnixNano": nano(30),
