@@ -46,16 +46,15 @@ Fields = dict[str, Any]
 
 
 def objects_in(number: int, line: bytes, opening: re.Pattern[str]) -> Iterator[Fields | Rejected]:
-    """The JSON objects of one line. Where writers tore their lines into one another, or put a label
-    before them, every place that looks like `opening` may begin one.
+    """The JSON objects of one line, also those of an array. Where writers tore their lines into one
+    another, or put a label before them, every place that looks like `opening` may begin one.
     """
     try:
         whole = FAST.decode(line)
     except (ValueError, RecursionError):
         yield from _odd_objects(number, line, opening)
         return
-    if isinstance(whole, dict):
-        yield whole
+    yield from _objects(whole)
 
 
 def _odd_objects(number: int, line: bytes, opening: re.Pattern[str]) -> Iterator[Fields | Rejected]:
@@ -71,8 +70,12 @@ def _odd_objects(number: int, line: bytes, opening: re.Pattern[str]) -> Iterator
     except (ValueError, RecursionError):
         yield from _pieces(number, text, opening)
         return
-    if isinstance(whole, dict):
-        yield whole
+    yield from _objects(whole)
+
+
+def _objects(told: object) -> Iterator[Fields]:
+    values = told if isinstance(told, list) else (told,)
+    return (value for value in values if isinstance(value, dict))
 
 
 def _pieces(number: int, text: str, opening: re.Pattern[str]) -> Iterator[Fields | Rejected]:

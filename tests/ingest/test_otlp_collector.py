@@ -369,6 +369,13 @@ def test_attributes_may_be_an_object() -> None:
     assert {"x"} == {event["job_id"] for event in read(line)}
 
 
+@pytest.mark.parametrize("number", ["1", "1" * 30, "NaN"])  # what the fast decoder refuses, too
+def test_a_line_may_be_an_array_of_batches(number: str) -> None:
+    batches = spans(span("training", 0, 5)), records(record(7, "progress", {"step": 3}))
+
+    assert read(*batches) == read(f"[{', '.join(batches)}, {{}}, {number}]")
+
+
 def test_spans_and_records_may_stand_in_one_file_with_metrics_and_words() -> None:
     told = read(
         "collector started",
