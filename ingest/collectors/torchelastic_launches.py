@@ -33,7 +33,12 @@ class Stop:
 
 @dataclass(slots=True)
 class Launch:
-    """How far one agent came; None is not told. `seen_us` is the latest time that was told."""
+    """How far one agent came; None is not told. `seen_us` is the latest time that was told.
+
+    `generation` is the agent's own count of restarts. Workers that it starts anew because others
+    asked for it are not in it: `rejoins` counts those, and after one, up to a failure of this
+    agent's own workers, which generation runs is not known here.
+    """
 
     run: Run
     is_logged: bool
@@ -56,6 +61,8 @@ class Launch:
     stop: Stop | None = None
     failures: Failures = field(default_factory=Failures)
     next_failures: Failures = field(default_factory=Failures)
+    rejoins: int = 0
+    has_rejoined: bool = False
     _has_attempt: bool = False
     _is_first: bool = True
 
@@ -65,6 +72,11 @@ class Launch:
         if self.began_us is None:
             return None
         return f"{self.pid}@{self.began_us}" if self.pid else str(self.began_us)
+
+    @property
+    def round(self) -> int | None:
+        """The generation among those of all agents, as far as this one saw them begin."""
+        return None if self.generation is None else self.generation + self.rejoins
 
     @property
     def is_over(self) -> bool:
@@ -92,9 +104,15 @@ class Launch:
 
 
 def rendezvous(launch: Launch, at_us: int) -> Iterator[Event]:
-    """The agents meet: workers that failed before are a generation that is over."""
+    """The agents meet: workers that failed before are a generation that is over. Those that run
+    are started anew because another agent's failed or because nodes joined, which torchrun does
+    not count as a restart.
+    """
     if launch.failed_us is not None:
         yield from end_generation(launch)
+    elif launch.workers_us is not None and launch.rendezvous_us is None:
+        launch.rejoins += 1
+        launch.has_rejoined = True
     launch.rendezvous_us = at_us
 
 
@@ -162,7 +180,7 @@ def end_generation(launch: Launch) -> Iterator[Event]:
     yield from _failed(launch, launch.failed_us)
     launch.failures, launch.next_failures = launch.next_failures, Failures()
     launch.failed_us = launch.workers_us = None
-    launch._has_attempt, launch._is_first = False, False
+    launch._has_attempt = launch._is_first = launch.has_rejoined = False
     if launch.generation is not None:
         launch.generation += 1
 
@@ -346,7 +364,7 @@ def _event(launch: Launch, at_us: int, kind: EventKind, name: str | None) -> Eve
     if key is not None:
         event["run_key"] = key
         if name is not None:
-            event["event_id"] = f"{key}/{launch.generation}/{name}"
-    if launch.generation is not None:
-        event["run_generation"] = launch.generation
+            event["event_id"] = f"{key}/{launch.round}/{name}"
+    if launch.round is not None and not launch.has_rejoined:
+        event["run_generation"] = launch.round
     return event

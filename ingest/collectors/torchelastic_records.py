@@ -136,7 +136,8 @@ def _meet(record: Record, launch: Launch, began_us: int) -> Iterator[Event]:
     restarts = record.restarts
     if restarts is not None and launch.generation is not None and restarts > launch.generation:
         # no record says that the workers failed: that they are started anew does
-        launch.failed_us = launch.failed_us or began_us
+        # (where only its time places this end, it has to lie before what begins then)
+        launch.failed_us = launch.failed_us or began_us - launch.has_rejoined
         launch.end_line = record.line
     yield from launches.rendezvous(launch, began_us)
     launch.generation = restarts

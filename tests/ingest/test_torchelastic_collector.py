@@ -211,10 +211,38 @@ def test_new_nodes_start_the_workers_anew_in_the_same_generation(tmp_path: Path)
     joined = glog(50, SERVER, "[default] Detected 1 new nodes from group_rank=0; will restart")
     told = events_of(written(tmp_path, *begins(0), *starts(2), joined, *starts(55, waits=4)))
 
-    assert [(0.0, "attempt_start", 0, None), (55.0, "alive", 0, None)] == lives(told)
+    assert [(0.0, "attempt_start", 0, None), (55.0, "alive", None, None)] == lives(told)
     assert [("launcher_init", 51.0, 55.0, None), ("trainer_init", 55.0, None, 0)] == phases(told)[
         2:
     ]
+
+
+def test_an_agent_that_others_made_start_anew_does_not_know_the_generation(tmp_path: Path) -> None:
+    log = [*begins(0), *starts(2, agents=2), *starts(55, agents=2)]
+    told = events_of(written(tmp_path, *log, *finishes(90)))
+
+    # the other agent's workers failed: what this one says is placed by its time
+    assert [(0.0, "attempt_start", 0, None), (92.0, "attempt_end", None, "completed")] == lives(
+        told
+    )
+    assert [0, 0, None, None, None] == [
+        event.get("run_generation") for event in told if "phase" in event
+    ]
+    assert 1 == len({event["run_key"] for event in told})
+
+
+def test_a_failure_after_workers_were_started_anew_begins_another_generation(
+    tmp_path: Path,
+) -> None:
+    log = [*begins(0), *starts(2), *starts(55), *fails(70, 1, left=2), *starts(72, restart=1)]
+    told = events_of(written(tmp_path, *log, *finishes(90)))
+
+    assert [
+        (0.0, "attempt_start", 0, None),
+        (70.001, "attempt_end", None, "failed"),
+        (71.0, "attempt_start", 2, None),
+        (92.0, "attempt_end", 2, "completed"),
+    ] == lives(told)
 
 
 def test_two_runs_in_one_file_are_two_jobs_even_of_one_process_id(tmp_path: Path) -> None:

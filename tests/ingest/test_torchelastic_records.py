@@ -62,6 +62,36 @@ def test_a_higher_count_of_restarts_is_all_that_tells_of_a_failure(tmp_path: Pat
     assert {("run-a", f"{BEGUN}000000")} == {(e["job_id"], e["run_key"]) for e in told}
 
 
+def test_an_equal_count_of_restarts_says_that_another_agents_workers_failed(
+    tmp_path: Path,
+) -> None:
+    told = events_of(
+        written(
+            tmp_path,
+            *recorded(
+                *launched(1),
+                record("RENDEZVOUS", 51, lasted_ms=1000.0),
+                *workers("START", 51.02),
+                record("RENDEZVOUS", 71, restarts=1, lasted_ms=1000.0),
+                *workers("START", 71.02, restarts=1),
+                *workers("SUCCEEDED", 90, restarts=1),
+                record("SUCCEEDED", 90.5, restarts=1),
+            ),
+        )
+    )
+
+    assert [
+        (0.0, "attempt_start", 0, None),
+        (70.0, "attempt_end", None, "failed"),
+        (70.0, "attempt_start", 2, None),
+        (90.5, "attempt_end", 2, "completed"),
+    ] == lives(told)
+    # the failed end is placed by its time: before the generation that begins then
+    assert [BEGUN * 1_000_000 + 69_999_999] == [
+        event["at_us"] for event in told if event.get("outcome") == "failed"
+    ]
+
+
 def test_the_rendezvous_is_the_launchers_and_the_trainer_begins_with_its_workers(
     tmp_path: Path,
 ) -> None:
