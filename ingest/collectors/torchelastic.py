@@ -87,8 +87,9 @@ def _with_trainer(
     for event in trainer_events(replace(dump, lines=overheard), reading):
         yield from heard
         heard.clear()
-        yield reader.of_trainer(event)
+        yield from reader.of_trainer(event)
     yield from heard
+    yield from reader.close_trainer()
 
 
 def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Event | Rejected]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ingest.collectors.torchelastic_failures import Failure, Failures
 from ingest.collectors.torchelastic_runs import Run
+from ingest.collectors.torchelastic_training import Pause
 from ingest.events import Event, EventKind, Outcome, Phase
 
 _SIGINT = 2
@@ -37,7 +38,8 @@ class Launch:
 
     `generation` is the agent's own count of restarts. Workers that it starts anew because others
     asked for it are not in it: `rejoins` counts those, and after one, up to a failure of this
-    agent's own workers, which generation runs is not known here.
+    agent's own workers, which generation runs is not known here. `pauses` are those of all
+    launches of a file, `pause` is this one's newest.
     """
 
     run: Run
@@ -63,6 +65,8 @@ class Launch:
     next_failures: Failures = field(default_factory=Failures)
     rejoins: int = 0
     has_rejoined: bool = False
+    pauses: list[Pause] = field(default_factory=list)
+    pause: Pause | None = None
     _has_attempt: bool = False
     _is_first: bool = True
 
@@ -113,6 +117,8 @@ def rendezvous(launch: Launch, at_us: int) -> Iterator[Event]:
     elif launch.workers_us is not None and launch.rendezvous_us is None:
         launch.rejoins += 1
         launch.has_rejoined = True
+        launch.pause = Pause(launch.run_id, at_us)
+        launch.pauses.append(launch.pause)
     launch.rendezvous_us = at_us
 
 
@@ -122,6 +128,8 @@ def workers(launch: Launch, at_us: int) -> Iterator[Event]:
     for meeting in _meeting(launch):
         yield {**meeting, "end_us": max(meeting["at_us"], at_us)}
     launch.rendezvous_us, launch.workers_us, launch._is_first = None, at_us, False
+    if launch.pause is not None and launch.pause.until_us is None:
+        launch.pause.until_us = at_us
     init = _event(launch, at_us, EventKind.PHASE_START, None)
     init["phase"] = Phase.TRAINER_INIT
     if launch.rank is not None:  # of several agents each starts workers of its own

@@ -31,6 +31,7 @@ from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import Run, run_in_path
 from ingest.collectors.torchelastic_text import Caught, Entry, Table, Tracebacks, unlabelled
+from ingest.collectors.torchelastic_training import Pause, Training
 from ingest.events import Event, EventKind, Outcome, Reason, Rejected
 
 _MOST_LAUNCHES = 4096
@@ -77,6 +78,9 @@ class Reader:
     _table: Table = field(default_factory=Table)
     _checkpoints: Checkpoints = field(default_factory=Checkpoints)
     _before: Sequence[Line] = ()
+    _training: Training = field(default_factory=Training)
+    _pauses: list[Pause] = field(default_factory=list)
+    _trained: Launch | None = None  # the launch that the trainer spoke in last
 
     @property
     def is_busy(self) -> bool:
@@ -106,13 +110,22 @@ class Reader:
         """Whether the agent's own log is in this file."""
         return bool(self._begun)
 
-    def of_trainer(self, event: Event) -> Event:
+    def of_trainer(self, event: Event) -> Iterator[Event]:
         """What the trainer says in this file, as of the run whose launch had begun last."""
         for launch in reversed(self._begun):
             if launch.began_us is not None and launch.began_us <= event["at_us"]:
-                event.update(launches.of_launch(launch))
-                return event
-        return self._loose(event)
+                self._trained = launch
+                for told in self._training.hear(event, launch.run_id, self._pauses):
+                    yield {**told, **launches.of_launch(launch)}
+                yield {**event, **launches.of_launch(launch)}
+                return
+        yield self._loose(event)
+
+    def close_trainer(self) -> Iterator[Event]:
+        """The trainer says nothing more in this file."""
+        if self._trained is not None:
+            for told in self._training.close(self._pauses):
+                yield {**told, **launches.of_launch(self._trained)}
 
     def close(self) -> Iterator[Event | Rejected]:
         """What is left to say when the last line was heard."""
@@ -235,6 +248,7 @@ class Reader:
             is_logged,
             scheduler_job=self.run.scheduler_job,
             restart=self.run.restart,
+            pauses=self._pauses,
         )
         self._launches[key] = launch
         if is_logged:

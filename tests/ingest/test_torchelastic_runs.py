@@ -27,6 +27,7 @@ from tests.ingest.torchelastic_dumps import (
     raised,
     record,
     recorded,
+    since_begun,
     starts,
     table,
     written,
@@ -190,15 +191,43 @@ def test_a_trainers_own_log_can_ask_for_the_run_that_it_stands_in(tmp_path: Path
 def test_the_trainers_lines_in_the_agents_log_are_of_the_launch_that_had_begun(
     tmp_path: Path,
 ) -> None:
-    def step(clock: str, number: int) -> str:
-        return f"[default0]:[2026-11-20 05:{clock}][rank0][INFO] step {number}/99 | loss 2.5"
-
     first = [*begins(0), *starts(2), step("41:50", 10), *finishes(20)]
     second = [*begins(60, run_id="run-b"), *starts(62), step("42:50", 20)]
     told = events_of(written(tmp_path, *first, *second))
 
     assert [("run-a", 10), ("run-b", 20)] == [
         (event["job_id"], event["step"]) for event in told if event["event"] == "progress"
+    ]
+
+
+def test_training_is_over_while_workers_are_started_anew(tmp_path: Path) -> None:
+    before = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2)]
+    # the last word of the old workers comes while the agents meet
+    after = [*starts(55, waits=15), step("42:18", 3), step("42:45", 4), *finishes(80)]
+    told = events_of(written(tmp_path, *before, *after))
+
+    assert [
+        ("phase_start", 13.0),
+        ("phase_end", 40.0),
+        ("phase_start", 68.0),
+    ] == [
+        (event["event"], since_begun(event["at_us"]))
+        for event in told
+        if event.get("phase") == "training"
+    ]
+    assert [13.0, 19.0, 41.0, 68.0] == [
+        since_begun(event["at_us"]) for event in told if event["event"] == "progress"
+    ]
+
+
+def test_training_that_does_not_go_on_ended_where_the_agents_met(tmp_path: Path) -> None:
+    before = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2)]
+    told = events_of(written(tmp_path, *before, *starts(55, waits=15), *finishes(80)))
+
+    assert [("run-a", "phase_end", 40.0)] == [
+        (event["job_id"], event["event"], since_begun(event["at_us"]))
+        for event in told
+        if event.get("phase") == "training" and event["event"] != "phase_start"
     ]
 
 
@@ -264,3 +293,8 @@ _PIECES = (
 
 def names(file: Path) -> set[tuple[str, str | None]]:
     return {(event["job_id"], event.get("scheduler_job")) for event in events_of(file)}
+
+
+def step(clock: str, number: int) -> str:
+    """A line of the trainer beside the agent's."""
+    return f"[default0]:[2026-11-20 05:{clock}][rank0][INFO] step {number}/99 | loss 2.5"

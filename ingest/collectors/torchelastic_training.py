@@ -1,0 +1,62 @@
+"""When a trainer trained whose workers an agent started anew: the lines of the trainer go on with
+the next step, and only the agent beside it says that training was over in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ingest.events import Event, EventKind, Phase
+
+
+@dataclass(slots=True)
+class Pause:
+    """Workers of a run are stopped, and others start; `until_us` is None until they do."""
+
+    run_id: str | None
+    from_us: int
+    until_us: int | None = None
+
+
+@dataclass(slots=True)
+class Training:
+    """Whether a trainer trains. Hears its events in the order of its lines."""
+
+    is_on: bool = False
+    _run_id: str | None = None
+    _pause: Pause | None = None  # that training has not come back from
+    _heard: int = 0  # pauses
+
+    def hear(self, event: Event, run_id: str | None, pauses: Sequence[Pause]) -> Iterator[Event]:
+        """What lies between what the trainer said before and this, without whose it is."""
+        at_us, self._run_id = event["at_us"], run_id
+        yield from self._stop(pauses, at_us)
+        if event.get("phase") == Phase.TRAINING:
+            self.is_on, self._pause = event["event"] == EventKind.PHASE_START, None
+        elif event["event"] == EventKind.PROGRESS and self._is_back(at_us):
+            self.is_on, self._pause = True, None
+            yield _training(EventKind.PHASE_START, at_us)
+
+    def close(self, pauses: Sequence[Pause]) -> Iterator[Event]:
+        """The trainer says nothing more."""
+        yield from self._stop(pauses, None)
+
+    def _stop(self, pauses: Sequence[Pause], until_us: int | None) -> Iterator[Event]:
+        while self._heard < len(pauses):
+            pause = pauses[self._heard]
+            if until_us is not None and pause.from_us > until_us:
+                return
+            self._heard += 1
+            if self.is_on and pause.run_id == self._run_id:
+                self.is_on, self._pause = False, pause
+                yield _training(EventKind.PHASE_END, pause.from_us)
+
+    def _is_back(self, at_us: int) -> bool:
+        """What is told of a step before the new workers start was done by the old ones."""
+        until_us = self._pause.until_us if self._pause else None
+        return until_us is not None and at_us >= until_us
+
+
+def _training(kind: EventKind, at_us: int) -> Event:
+    return {"at_us": at_us, "event": kind, "phase": Phase.TRAINING}
