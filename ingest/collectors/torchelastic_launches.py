@@ -117,8 +117,7 @@ def rendezvous(launch: Launch, at_us: int) -> Iterator[Event]:
     elif launch.workers_us is not None and launch.rendezvous_us is None:
         launch.rejoins += 1
         launch.has_rejoined = True
-        launch.pause = Pause(launch.run_id, at_us)
-        launch.pauses.append(launch.pause)
+        _pause(launch, at_us)
     launch.rendezvous_us = at_us
 
 
@@ -186,6 +185,7 @@ def end_generation(launch: Launch) -> Iterator[Event]:
     assert launch.failed_us is not None
     yield from _attempt(launch)
     yield from _failed(launch, launch.failed_us)
+    _pause(launch, launch.failed_us)
     launch.failures, launch.next_failures = launch.next_failures, Failures()
     launch.failed_us = launch.workers_us = None
     launch._has_attempt = launch._is_first = launch.has_rejoined = False
@@ -220,6 +220,11 @@ def close(launch: Launch) -> Iterator[Event]:
             if failure.is_certain:
                 yield _failure(launch, failure, last_us)
         yield _event(launch, last_us, EventKind.ALIVE, None)
+
+
+def _pause(launch: Launch, from_us: int) -> None:
+    launch.pause = Pause(launch.run_id, from_us)
+    launch.pauses.append(launch.pause)
 
 
 def _is_later(launch: Launch, at_us: int | None) -> bool:

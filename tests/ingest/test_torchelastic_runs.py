@@ -220,6 +220,18 @@ def test_training_is_over_while_workers_are_started_anew(tmp_path: Path) -> None
     ]
 
 
+def test_training_begins_again_after_a_failure_whose_steps_go_on(tmp_path: Path) -> None:
+    before = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2), *fails(40, 1, left=2)]
+    after = [*starts(55, restart=1), step("42:45", 3), step("42:51", 4), *finishes(80)]
+    told = events_of(written(tmp_path, *before, *after))
+
+    assert [("phase_start", 13.0), ("phase_end", 40.001), ("phase_start", 68.0)] == [
+        (event["event"], since_begun(event["at_us"]))
+        for event in told
+        if event.get("phase") == "training"
+    ]
+
+
 def test_training_that_does_not_go_on_ended_where_the_agents_met(tmp_path: Path) -> None:
     before = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2)]
     told = events_of(written(tmp_path, *before, *starts(55, waits=15), *finishes(80)))
