@@ -34,13 +34,15 @@ _CUSTOM = (
 class Run:
     """One launch, or the part of one since it went back to an earlier step.
 
-    `begun_us` is None where its start is not in the dump. `first` and `held` are its first steps,
+    `begun_us` is None where its start is not in the dump; `is_set_up` where its start-up is, or the
+    end of that. `first` and `held` are its first steps,
     until they are judged. `inside` and `open` (depth and start by name) are what the job did beside
     its newest step.
     """
 
     of_run: Event
     begun_us: int | None
+    is_set_up: bool = False
     step: int | None = None
     at_us: int = 0
     pace: Pace = field(default_factory=Pace)
@@ -51,6 +53,11 @@ class Run:
     open: dict[str, tuple[int, int]] = field(default_factory=dict)
     restored: int | None = None
     end: Entry | None = None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether its first step in the dump is the first that it made."""
+        return self.begun_us is not None or self.is_set_up or "run_generation" in self.of_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,8 @@ class Job:
         elif entry.what == What.CUSTOM:
             yield from _custom(entry, self.run)
         elif entry.what != What.DATA_LOADING or self.run.step is None:
-            # beside a step data is loaded in the background
+            # beside a step data is loaded in the background, also beside one before this dump
+            self.run.is_set_up |= entry.what != What.DATA_LOADING and self.run.step is None
             yield {
                 **_phase(entry.at_us, entry.is_start, Phase.TRAINER_INIT),
                 "stage": _START_UP[entry.what],
@@ -145,7 +153,7 @@ class Job:
             yield {**over, "step": left.step + 1, **left.of_run}
             yield {**_phase(left.over_us, False, Phase.TRAINING), **left.of_run}
         training = _phase(entry.at_us, True, Phase.TRAINING)
-        if run.begun_us is not None or "run_generation" in run.of_run:
+        if run.is_begun:
             # a checkpoint is named for its last step, or for the step that comes after it
             is_named = run.restored == entry.step - 1
             training["resumed_from_step"] = entry.step - 1 if is_named else entry.step

@@ -358,6 +358,16 @@ def test_without_its_start_a_launch_has_no_name_and_resumes_from_nothing() -> No
     assert [] == [e for e in told if "resumed_from_step" in e]
 
 
+@pytest.mark.parametrize(("told_first", "resumed"), [(3, [40]), (4, [40]), (5, []), (6, [])])
+def test_a_dump_that_begins_in_start_up_tells_what_the_launch_resumes_from(
+    told_first: int, resumed: list[int]
+) -> None:
+    # data is loaded beside steps too: that alone is no start-up
+    told = read(*launch(0)[told_first:], *steps(40, 60, 40))
+
+    assert resumed == [e["resumed_from_step"] for e in told if "resumed_from_step" in e]
+
+
 def test_jobs_in_one_dump_do_not_mix() -> None:
     one = [*launch(0), *steps(0, 30, 40, compiling=30), end(300)]
     other = [line.replace('"llm"', '"moe"') for line in one]
