@@ -181,12 +181,16 @@ class Job:
             yield from self._judge_what_is_held()
 
     def _judge_what_is_held(self) -> Iterator[Event]:
-        """The first step compiles the program, as the library itself reads its log."""
+        """The first step compiles the program, as the library itself reads its log. The first of a
+        dump that begins in the middle of a launch is a step as others are.
+        """
         run = self.run
         usual_us = run.pace.usual_us
         if usual_us is None or len(run.held) < _FEWEST_STEPS:
             return
-        if run.first is not None and run.first.is_too_long(usual_us, is_first=True):
+        if run.first is not None and not run.is_begun:
+            yield from self._judge(run.first)
+        elif run.first is not None and run.first.is_too_long(usual_us, is_first=True):
             compiling = _phase(run.first.from_us, True, Phase.PT2_COMPILE)
             compiling["end_us"] = run.first.after(run.first.own_us - usual_us)
             yield {**compiling, **run.of_run}

@@ -232,6 +232,19 @@ def test_a_slow_start_is_not_called_a_compilation_before_the_pace_is_known() -> 
     assert [] == [e for e in read(*launch(0), step(0, 40), step(1, 100)) if "end_us" in e]
 
 
+def test_a_dump_that_begins_with_a_stall_tells_of_no_compilation() -> None:
+    lines = [*launch(0), *steps(0, 30, 40), *steps(31, 60, 40 + 31 * STEP + 600), end(1010)]
+    stalled = 7 + 30  # the line of step 30
+    told = [*read(*lines[:stalled]), *read(*lines[stalled:])]
+
+    assert [] == [e for e in told if e.get("phase") == "pt2_compile"]
+    assert [("phase_end", 220 + STEP), ("phase_start", 826)] == [
+        (e["event"], second(e))
+        for e in told
+        if e.get("phase") == "training" and 220 < second(e) < 1006
+    ]
+
+
 @pytest.mark.parametrize("stall", [22, 600, 7200])
 def test_a_step_that_stalls_is_worth_a_step(stall: float) -> None:
     lines = [*launch(0), *steps(0, 30, 40), *steps(31, 60, 40 + 31 * STEP + stall)]
