@@ -16,6 +16,7 @@ from ingest.events import Event, EventKind, Outcome, Phase
 
 _STEPS_HELD = 10  # so many must be known before any of them is judged
 _FEWEST_STEPS = 3  # of a launch that came no further
+_END_ID = "goodput job_end"  # a job ends once: of several dumps the latest word on it counts
 _START_UP = {
     What.DEVICE_INIT: "device_init",
     What.PREPARATION: "pre_train",
@@ -106,19 +107,21 @@ class Job:
         yield from self._judge_what_is_held()
         if self.run.end is not None:
             yield from self._judge_last(self.run.end.at_us)
+            yield _last_word(self.run.end, self.run.of_run)
             yield _ended(self.run.end, self.run.of_run)
 
     def _begin(self, entry: Entry) -> Iterator[Event]:
         begin: Event = {"at_us": entry.at_us, "event": EventKind.ATTEMPT_START}
         of_run: Event = {"job_id": self.job_id, "run_key": str(entry.at_us)}
         yield {**begin, **of_run}
+        yield _goes_on(entry.at_us, of_run)
         if self.run.begun_us is None or entry.at_us > self.run.begun_us:
             yield from self._leave(entry.at_us)
             self.run = Run(of_run, entry.at_us)
 
     def _end(self, entry: Entry) -> Iterator[Event]:
         if self.run.begun_us is not None and entry.at_us < self.run.begun_us:
-            yield _superseded(entry, {"job_id": self.job_id})
+            yield _last_word(entry, {"job_id": self.job_id})
         else:
             self.run.end = entry
 
@@ -141,6 +144,7 @@ class Job:
             yield from self._measure(self._stretch(entry.at_us))
         if run.end is not None and run.end.at_us < entry.at_us:
             run.end = None  # it goes on, so that was no end
+            yield _goes_on(entry.at_us, run.of_run)
         run.step, run.at_us = entry.step, entry.at_us
         run.inside.clear()
         run.open.clear()
@@ -152,6 +156,8 @@ class Job:
             over: Event = {"at_us": left.over_us, "event": EventKind.PROGRESS}
             yield {**over, "step": left.step + 1, **left.of_run}
             yield {**_phase(left.over_us, False, Phase.TRAINING), **left.of_run}
+        if run.begun_us is None or "run_generation" in run.of_run:
+            yield _goes_on(entry.at_us, run.of_run)
         training = _phase(entry.at_us, True, Phase.TRAINING)
         if run.is_begun:
             # a checkpoint is named for its last step, or for the step that comes after it
@@ -228,7 +234,7 @@ class Job:
             self._left = None if usual_us is None else _Left(run.of_run, run.step, over_us)
         if run.end is not None:
             yield from self._judge_last(run.end.at_us)
-            yield _superseded(run.end, run.of_run)
+            yield _last_word(run.end, run.of_run)
 
     def _judge_last(self, ended_us: int) -> Iterator[Event]:
         """Training ends with the job, or with its last step if the job goes on much longer."""
@@ -243,22 +249,22 @@ def _ended(end: Entry, of_run: Event) -> Event:
         "at_us": end.at_us,
         "event": EventKind.ATTEMPT_END,
         "outcome": Outcome.COMPLETED,
-        "event_id": f"job_end:{end.at_us}",
+        "event_id": _END_ID,
         "attrs": json.dumps({"line": end.line_number}),
         **of_run,
     }
 
 
-def _superseded(end: Entry, of_run: Event) -> Event:
-    """An end after which the job was launched again. It takes the place of what a shorter dump
-    said: of two events with one id the later one counts.
+def _goes_on(at_us: int, of_run: Event) -> Event:
+    """No earlier end was the job's. It takes the place of those that other dumps told: of two
+    events with one id the later one counts.
     """
-    return {
-        "at_us": end.at_us + 1,
-        "event": EventKind.ALIVE,
-        "event_id": f"job_end:{end.at_us}",
-        **of_run,
-    }
+    return {"at_us": at_us, "event": EventKind.ALIVE, "event_id": _END_ID, **of_run}
+
+
+def _last_word(end: Entry, of_run: Event) -> Event:
+    """The launch lasted up to its end, whether or not that was the job's."""
+    return {"at_us": end.at_us, "event": EventKind.ALIVE, **of_run}
 
 
 def _custom(entry: Entry, run: Run) -> Iterator[Event]:

@@ -190,6 +190,8 @@ told as (
     from scoped_events as scoped
     inner join stg_superseded as superseded on scoped.row_no = superseded.row_no
     left join stg_placements as placed on superseded.kept_row_no = placed.row_no
+    -- that something lived contradicts nothing
+    where scoped.event <> 'alive'
 
     union all
 

@@ -20,6 +20,7 @@ from ingest.events import Event, Reason, Rejected, Says
 from tests.ingest.launches import SECOND_US, attempts, seconds_by_area
 from tests.ingest.mutated_dumps import READING, applied, dump_of, loadable, mutations
 from tests.ingest.mutated_dumps import read as read_whatever
+from tests.queries.engine import ingest, rows
 
 BEGUN = 1_795_150_800  # 2026-11-20T05:00:00Z
 STEP = 6.0
@@ -80,6 +81,7 @@ def test_entries_are_the_phases_of_a_launch() -> None:
 
     assert [
         ("attempt_start", None, None, 0),
+        ("alive", None, None, 0),
         ("phase_start", "trainer_init", "device_init", 5),
         ("phase_end", "trainer_init", "device_init", 15),
         ("phase_start", "trainer_init", "pre_train", 15),
@@ -90,6 +92,7 @@ def test_entries_are_the_phases_of_a_launch() -> None:
         ("phase_start", "evaluation", "eval_step", 166),
         ("phase_end", "evaluation", "eval_step", 190),
         ("phase_end", "training", None, 191),
+        ("alive", None, None, 191),
         ("attempt_end", None, None, 191),
     ] == [
         (e["event"], e.get("phase"), e.get("stage"), second(e))
@@ -332,10 +335,41 @@ def test_an_end_after_which_the_job_is_launched_again_was_not_its_end() -> None:
     assert [stale, running] == both
 
 
-def test_a_job_that_goes_on_after_its_end_has_not_ended() -> None:
-    told = read(*launch(0), *steps(0, 30, 40), end(226), *steps(31, 60, 226))
+@pytest.mark.parametrize("is_latest_first", [False, True])
+def test_an_end_yields_to_a_launch_that_another_dump_tells_of(is_latest_first: bool) -> None:
+    once, again = [*launch(0), *steps(0, 49, 40), end(345)], launch(2000)
+    again += [*steps(30, 60, 2040), end(2240)]
+    dumps = [read(*again), read(*once)] if is_latest_first else [read(*once), read(*again)]
+    lost, completed = attempts([*dumps[0], *dumps[1]])
 
-    assert [] == of(told, "attempt_end")
+    assert ["lost", "completed"] == [lost.outcome, completed.outcome]
+    assert attempts(read(*once, *again)) == [lost, completed]
+
+
+def test_dumps_that_go_on_where_another_ended_contradict_nothing(tmp_path: Path) -> None:
+    warehouse, lines = tmp_path / "warehouse", [*launch(0), *steps(0, 60, 40), end(406)]
+    for name, part in (("1", lines[:30]), ("2", lines[30:])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(part) + "\n")
+
+    assert 0 == ingest(warehouse, tmp_path / "1.jsonl", tmp_path / "2.jsonl")
+    assert [("completed",)] == rows(warehouse, "select outcome from attempts")
+    assert [] == rows(warehouse, "from anomalies where kind = 'event_id_conflict'")
+
+
+def test_an_end_yields_to_steps_that_another_dump_tells_of() -> None:
+    once, on = [*launch(0), *steps(0, 30, 40), end(226)], steps(31, 60, 226)
+    (running,) = attempts([*read(*once), *read(*on)])
+
+    assert "running" == running.outcome
+    assert second({"at_us": running.ended_us}) == 226 + 29 * STEP
+
+
+def test_a_job_that_goes_on_after_its_end_has_not_ended() -> None:
+    lines = [*launch(0), *steps(0, 30, 40), end(226), *steps(31, 60, 226)]
+
+    assert [] == of(read(*lines), "attempt_end")
+    # also where a dump that ended there was read before
+    assert ["running"] == [a.outcome for a in attempts([*read(*lines[:39]), *read(*lines)])]
 
 
 def test_steps_that_come_again_without_a_start_are_another_generation_of_the_launch() -> None:
@@ -450,7 +484,7 @@ def test_other_text_says_nothing_and_torn_entries_are_read_as_far_as_they_are_wh
     assert [(3, Reason.NOT_JSON)] == [
         (item.line_number, item.reason) for item in told if isinstance(item, Rejected)
     ]
-    assert ["attempt_start", "phase_end"] == [
+    assert ["attempt_start", "alive", "phase_end"] == [
         item["event"] for item in told if not isinstance(item, Rejected)
     ]
 
