@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, filters, kpis, losses, money, openings, parts, tiles, words
+from app import alts, data, filters, kpis, losses, money, openings, parts, tiles, words
 
 # Those of a window have the parameters team, workload, first day, last day, then what they add.
 BY_DAY: Final = """
@@ -112,14 +112,15 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
         _never(chosen, silent)
 
 
-def of_day(areas: pl.DataFrame, last_day: date) -> list[tuple[str, str]]:
-    """Areas with their seconds on the newest of the days up to this one."""
-    told = areas.filter(pl.col("day") <= last_day)
-    last = told.filter(pl.col("day") == told["day"].max())
-    return [
-        (words.area(area), words.duration(seconds))
-        for area, seconds in last.select("area", "p50_seconds").rows()
-    ]
+def newest(areas: pl.DataFrame, last_day: date) -> str:
+    """`on Sat 14 Mar: queue 1 min, trainer_init 3 min`: the newest day up to `last_day`."""
+    known = areas.filter(pl.col("day") <= last_day)
+    if known.is_empty():
+        return "on no day that is over"
+    day = known.sort("day")["day"][-1]
+    seconds = known.filter(pl.col("day") == day).select("area", "p50_seconds").rows()
+    parts_of = [(words.area(area), words.duration(each)) for area, each in seconds]
+    return f"on {words.day(day)}: {alts.listed(parts_of)}"
 
 
 def told(ticked: Mapping[str, float | None]) -> list[tuple[str, str]]:

@@ -116,7 +116,7 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
                     parts.STANDARD,
                     is_recovery=wait == "recovery",
                 ),
-                alt=f"{name} on the last day: {alts.listed(waits.of_day(mine, last))}. {about}",
+                alt=f"{name} {waits.newest(mine, last)}. {about}",
                 stem=chosen.stem("start-recover", f"{short}-made-of"),
                 table=partial(made_of_beside, mine, wait),
                 about=about,

@@ -95,4 +95,5 @@ def test_words_for_a_chart_leave_out_what_is_not_over() -> None:
         told
         == "lowest 80.0 % on Sat 14 Mar, highest 90.0 % on Fri 13 Mar, last 80.0 % on Sat 14 Mar"
     )
-    assert [("queue", "1 min")] == waits.of_day(areas, LAST)
+    assert "on Sat 14 Mar: queue 1 min" == waits.newest(areas, LAST)
+    assert "on no day that is over" == waits.newest(areas, date(2026, 3, 13))

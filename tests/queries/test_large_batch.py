@@ -6,10 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from ingest import facts
+from ingest.settings import Settings
+from ingest.warehouse import Storage
 from tests.queries.engine import ingest, rows, write_dump
 
 SAVES = 130_000
 START = 1_772_323_200  # 2026-03-01T00:00:00Z
+
+
+@pytest.mark.parametrize(("gib", "parts"), [(0.25, 16), (0.5, 8), (2, 2), (4, 1), (64, 1)])
+def test_what_is_computed_at_once_follows_the_memory_limit(gib: float, parts: int) -> None:
+    # 10 M events at once ran out of 512 MiB when as many were taken as 2 GiB have room for
+    settings = Settings(storage=Storage(memory_bytes=int(gib * (1 << 30))))
+
+    assert parts == facts._parts(facts._Extent(24_000_000, 0, 0), settings)
 
 
 @pytest.mark.slow
