@@ -182,6 +182,7 @@ def _hollow(days: pl.DataFrame, column: str, palette: Palette) -> dict[str, Any]
     return {
         **_line(part, column, palette.area(_AREA), 2, "p50 of an incomplete day"),
         "mode": "markers",
+        "cliponaxis": False,  # whole also where it is the longest
         "marker": {
             "size": 8,
             "color": palette.background,
