@@ -14,8 +14,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 # where no time zones are installed, the name would silently mean UTC
 tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
 
-# one more than two cores: browsers, watchers and sleeping writers leave a third of the time of a worker unused
-parallel := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# two a core: browsers, watchers and sleeping writers leave half of the time of a worker unused
+parallel := --numprocesses 4 --dist loadfile --no-loadscope-reorder
 # where times are read and days are made or written out
 zoned = tests/queries/test_vector_a.py tests/queries/test_views.py $(wildcard tests/ingest/test_*_collector.py) \
 	$(addprefix tests/app/test_,freshness.py job.py overview.py report.py words.py) \
