@@ -8,13 +8,14 @@ told as (
     select
         placed.stretch_no,
         events.at_us,
-        events.generation,
+        counted.generation,
         events.attempt
     from stg_run_stretches as placed
     inner join stg_run_events as events on placed.row_no = events.row_no
+    left join stg_generations as counted on placed.row_no = counted.row_no
     where
         events.is_life
-        and (events.generation is not null or events.attempt is not null)
+        and (counted.generation is not null or events.attempt is not null)
 
 ),
 

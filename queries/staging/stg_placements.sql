@@ -19,12 +19,13 @@ placed as (
         pieces.attempt
     from stg_run_events as events
     inner join stg_run_stretches as stretches on events.row_no = stretches.row_no
+    left join stg_generations as counted on events.row_no = counted.row_no
     left join stg_pieces as pieces
         on
             stretches.stretch_no = pieces.stretch_no
             and pieces.is_numbered
             and pieces.piece
-            = case when pieces.is_generation then events.generation else events.attempt end
+            = case when pieces.is_generation then counted.generation else events.attempt end
 
 ),
 

@@ -18,6 +18,13 @@ select
     case when scoped.scheduler_job is not null then scoped.cluster end as cluster,
     scoped.event = 'failure' as is_failure,
     coalesce(scoped.phase = 'queue', false) as is_queue,
+    scoped.event = 'attempt_start' as is_begin,
+    -- what only workers can say
+    coalesce(
+        scoped.event = 'phase_start'
+        and scoped.phase not in ('queue', 'scheduling', 'hardware_setup', 'launcher_init'),
+        false
+    ) as is_work,
     -- neither a word on the job nor its queueing makes an attempt
     scoped.event <> 'job' and (scoped.phase is null or scoped.phase <> 'queue') as is_life
 from scoped_events as scoped

@@ -32,6 +32,7 @@ from tests.ingest.torchelastic_dumps import (
     table,
     written,
 )
+from tests.queries.engine import ingest, rows
 
 SAVE = json.dumps(checkpoint("save", "start", 10, "1"))
 UTC_READING = Reading(None, ZoneInfo("UTC"))
@@ -241,6 +242,23 @@ def test_training_that_does_not_go_on_ended_where_the_agents_met(tmp_path: Path)
         for event in told
         if event.get("phase") == "training" and event["event"] != "phase_start"
     ]
+
+
+def test_an_agent_in_the_place_of_a_killed_one_goes_on_from_the_generation_that_runs(
+    tmp_path: Path,
+) -> None:
+    stays = [*begins(0), *starts(5, agents=2), *fails(600, 1, left=3)]
+    stays += [*starts(660, restart=1, agents=2, waits=55), *finishes(1200)]
+    killed = [*begins(0), *starts(5, agents=2, ranks="[2, 3]")]
+    fresh = [*begins(640), *starts(660, agents=2, ranks="[2, 3]", waits=15), *finishes(1201)]
+    nodes = {"stays": stays, "killed": killed, "fresh": fresh}
+    logs = [written(tmp_path, *log, name=f"{node}.log") for node, log in nodes.items()]
+
+    assert 0 == ingest(tmp_path / "warehouse", *logs)
+    assert [(1, "failed", 600), (2, "completed", 603)] == rows(
+        tmp_path / "warehouse",
+        "select attempt, outcome, round(wall_seconds)::bigint from attempts order by attempt",
+    )
 
 
 def test_standard_input_has_no_place_and_no_year() -> None:

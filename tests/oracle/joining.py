@@ -32,6 +32,7 @@ FOREVER = 1 << 62
 BESIDE_US = 120 * SECOND_US
 BY_COUNT_US = 3600 * SECOND_US
 GOES_ON = {"REQUEUED", "PREEMPTED", "NODE_FAIL", "RESIZING"}
+BEFORE_WORKERS = ("queue", "scheduling", "hardware_setup", "launcher_init")
 LIVE = {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUE_HOLD"}
 
 OUTCOMES = (None, "completed", "failed", "preempted", "cancelled", "timeout")
@@ -586,6 +587,7 @@ class Stretch:
     chain: Chain | None
     begin: int
     events: list[Told] = field(default_factory=list)
+    generations: dict[int, int | None] = field(default_factory=dict)
 
     @property
     def hold(self) -> int:
@@ -637,6 +639,8 @@ class Job:
         self.stretches = sorted(self._stretches(), key=lambda stretch: stretch.order)
         self.of_queue: list[Told] = []
         self._deal_out()
+        for stretch in self.stretches:
+            stretch.generations = generations_of(stretch.events)
         self.pieces = [piece for stretch in self.stretches for piece in pieces_of(stretch)]
         self._number()
 
@@ -811,7 +815,7 @@ def pieces_of(stretch: Stretch) -> list[Piece]:
     for is_generation in (True, False):
         begins: dict[int, int] = {}
         for one in alive:
-            number = own_number(one, is_generation)
+            number = number_in(stretch, one, is_generation)
             if number is not None:
                 at = one.fields["at_us"]
                 begins[number] = min(begins.get(number, at), at)
@@ -823,16 +827,51 @@ def pieces_of(stretch: Stretch) -> list[Piece]:
     return [Piece(stretch, None, stretch.begin, False)]
 
 
-def own_number(one: Told, is_generation: bool) -> int | None:
+def number_in(stretch: Stretch, one: Told, is_generation: bool) -> int | None:
     attempt: int | None = one.fields.get("attempt")
-    generation: int | None = one.fields.get("run_generation")
-    if is_generation:
-        return None if attempt is not None else generation
-    return attempt
+    return stretch.generations.get(id(one)) if is_generation else attempt
+
+
+def generations_of(events: Sequence[Told]) -> dict[int, int | None]:
+    """R28, by the identity of an event: who takes the place of another goes on from its count."""
+    found: dict[int, int | None] = {}
+    of_teller: dict[tuple[str, str], list[Told]] = defaultdict(list)
+    for one in events:
+        if "run_generation" in one.fields and "attempt" not in one.fields:
+            found[id(one)] = one.fields["run_generation"]
+            of_teller[one.fields["job_id"], one.dump.source].append(one)
+    for told in of_teller.values():
+        begins: dict[int, int] = {}
+        for one in filter(is_life, told):
+            number, at = one.fields["run_generation"], one.fields["at_us"]
+            begins[number] = min(begins.get(number, at), at)
+        for key in {launch_key(one) for one in told} - {None}:
+            launch = [one for one in told if launch_key(one) == key]
+            first = min(one.fields["run_generation"] for one in launch)
+            if (joined := joined_at(launch, first)) is None:
+                continue
+            running = max((n for n, at in begins.items() if at <= joined), default=first)
+            for one in launch if running > first else ():
+                is_of_it = one.fields["at_us"] >= begins[running]
+                ahead = one.fields["run_generation"] + running - first
+                found[id(one)] = ahead if is_of_it else None
+    return found
+
+
+def joined_at(launch: Sequence[Told], generation: int) -> int | None:
+    """When the workers of a launch first ran, if it tells how it began."""
+    told = [one.fields for one in launch if one.fields["run_generation"] == generation]
+    begins = [one["at_us"] for one in told if one["event"] == "attempt_start"]
+    works = [
+        one["at_us"]
+        for one in told
+        if one["event"] == "phase_start" and one["phase"] not in BEFORE_WORKERS
+    ]
+    return min(works or begins) if begins else None
 
 
 def piece_of(one: Told, pieces: Sequence[Piece]) -> Piece:
-    number = own_number(one, pieces[0].is_generation)
+    number = number_in(pieces[0].stretch, one, pieces[0].is_generation)
     for piece in pieces:
         if piece.number is not None and piece.number == number:
             return piece

@@ -293,6 +293,12 @@ def _tell_launches(
                 step,
                 is_last=generation == generations - 1,
             )
+        if how == "run" and generations > 1 and fleet.chance(0.5):
+            # the agent of another node died with its generation, and a fresh one took its place
+            fleet.keys += 1
+            fresh = of_run | {"run_key": f"k{fleet.keys}", "run_generation": 0}
+            start = begin + piece + rng.choice((-5, 0, 1, 5)) * SECOND_US
+            _tell_life(fleet, source, fresh, start, begin + 2 * piece, step, is_last=True)
     return step
 
 

@@ -554,6 +554,54 @@ def test_a_source_that_knows_no_generations_is_told_apart_by_time(fleet: Path) -
     assert [(1, at(0), at(310)), (2, at(310), at(600))] == times(fleet, "run-330")
 
 
+def fresh(name: str, run_key: str, begin: int, works: int, last: int, count: int) -> list[Fields]:
+    """An agent that begins, waits for the others, and counts its restarts by itself."""
+    start = said(name, begin, "attempt_start") | {"run_key": run_key, "run_generation": count}
+    return [start, *life(name, run_key, works, last, run_generation=count)]
+
+
+story(
+    trainer=[
+        *fresh("run-340", "a", 0, 5, 600, 0),
+        end("run-340", "a", 600, "failed", run_generation=0),
+        *fresh("run-340", "a", 605, 660, 900, 1),
+        # the other node's agent was killed: what takes its place waits since before that was seen
+        *fresh("run-340", "b", 0, 5, 550, 0),
+        *fresh("run-340", "c", 590, 660, 900, 0),
+        end("run-340", "c", 900, "failed", run_generation=0),
+        *fresh("run-340", "c", 904, 910, 1200, 1),
+        end("run-340", "c", 1200, "completed", run_generation=1),
+    ]
+)
+
+
+def test_an_agent_that_takes_the_place_of_another_counts_on_from_the_generation_that_runs(
+    fleet: Path,
+) -> None:
+    assert [(1, at(0), at(600)), (2, at(600), at(900)), (3, at(900), at(1200))] == times(
+        fleet, "run-340"
+    )
+    assert [(1, "failed"), (2, "failed"), (3, "completed")] == ends(fleet, "run-340")
+
+
+story(
+    trainer=[
+        *fresh("run-350", "a", 0, 5, 600, 0),
+        *fresh("run-350", "a", 605, 660, 900, 1),
+        # told of by another clock, and not how it began
+        *(one | {"run_generation": 0} for one in evaluation("run-350", "b", 700, 710)),
+    ],
+    library=[
+        *fresh("run-350", "x", 610, 665, 690, 0),
+        *(one | {"run_generation": 0} for one in evaluation("run-350", "x", 750, 760)),
+    ],
+)
+
+
+def test_a_count_is_believed_against_other_sources_and_where_no_begin_is_told(fleet: Path) -> None:
+    assert 0.0 == areas(fleet, "run-350", 2).get("evaluation", 0.0)
+
+
 # events without a number
 
 
