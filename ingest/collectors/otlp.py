@@ -10,7 +10,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.json_values import objects_in
@@ -30,7 +30,7 @@ _SIGN = re.compile(rb"\{\s*\"resource_?(?:[Ss]pans|[Ll]ogs)\"\s*:\s*\[")
 _BATCH = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"')
 _PHASE = b'"ett.phase"'  # the attribute that makes any span a phase
 _MARKS = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
-_MOST_REMEMBERED = 4_096  # resources, exceptions
+_MOST_REMEMBERED = 4_096  # resources, exceptions, and what resources told that are no trainers yet
 _WITH_EVIDENCE = (EventKind.FAILURE, EventKind.ATTEMPT_END)
 _OF_ONE_PROCESS = ("job_id", "attempt", "run_key", "run_generation", "run_restart", "rank")
 _SAME_US = 60_000_000  # an exception that passes through several spans is recorded by each
@@ -63,57 +63,87 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
         )
 
 
+class _Told(NamedTuple):
+    """A span or record, and the line that it stands in."""
+
+    number: int
+    shown: str
+    item: Span | Moment | Seen | Broken
+
+
 class _Reader:
-    """Makes events of batches. Remembers which resources are of trainers, what it has told of their
-    jobs, and the last exceptions; forgets the oldest.
+    """Makes events of batches. Remembers which resources are of trainers, what others told that may
+    prove to be, what it has told of their jobs, and the last exceptions; forgets the oldest.
     """
 
     def __init__(self, cluster: str | None) -> None:
         self._cluster = cluster
         self._trainers: OrderedDict[str, None] = OrderedDict()
+        self._held: OrderedDict[str, list[_Told]] = OrderedDict()
+        self._most_held = _MOST_REMEMBERED
         self._jobs: OrderedDict[str, None] = OrderedDict()
         self._exceptions: OrderedDict[tuple[object, ...], int] = OrderedDict()
 
     def events(self, number: int, line: bytes, batch: dict[str, Any]) -> Iterator[Event | Rejected]:
         """What one line tells; what cannot be read of it is set aside. A resource is a trainer's if
-        it says so, or if one of its items did.
+        it says so, or if one of its items does.
         """
         shown = line[:_LONGEST_LINE_KEPT].decode(errors="replace")
         names_phases = _PHASE in line
-        for resource, told in resources(batch, _anything if names_phases else _is_known):
+        for resource, items in resources(batch, _anything if names_phases else _is_known):
             who = Who(resource, self._cluster)
-            key = repr(who.of_launch)
-            is_trainers = who.is_trainer or key in self._trainers
             seen_us = told_us = 0
-            for item in told:
-                if not is_trainers:
-                    is_trainers = isinstance(item, Span | Moment) and is_of_trainer(item)
-                    if not is_trainers:
-                        continue
-                    _remember(self._trainers, key)
+            for number_of, shown_of, item in self._of_trainer(
+                who, (_Told(number, shown, item) for item in items)
+            ):
                 if isinstance(item, Seen):
                     seen_us = max(seen_us, item.at_us)
                     continue
                 if isinstance(item, Broken):
                     detail = f"{item.name or 'a span'}: {item.why}"
-                    yield Rejected(number, Reason.BAD_TIMESTAMP, detail, shown)
+                    yield Rejected(number_of, Reason.BAD_TIMESTAMP, detail, shown_of)
                     continue
                 if "job_id" not in who.of_launch:
                     detail = "the resource names no job: give it the attribute ett.job_id"
-                    yield Rejected(number, Reason.MISSING_FIELD, detail, shown)
+                    yield Rejected(number_of, Reason.MISSING_FIELD, detail, shown_of)
                     break
                 seen_us = max(seen_us, item.end_us if isinstance(item, Span) else item.at_us)
                 if names_phases and (phase := unknown_phase(item)) is not None:
                     detail = f"{item.name}: phase {phase[:80]!r} is not known"
-                    yield Rejected(number, Reason.UNKNOWN_PHASE, detail, shown)
+                    yield Rejected(number_of, Reason.UNKNOWN_PHASE, detail, shown_of)
                     continue
                 if not told_us:
                     yield from self._job(who, item)
-                for event in self._events(number, who, item):
+                for event in self._events(number_of, who, item):
                     told_us = max(told_us, event.get("end_us", event["at_us"]))
                     yield event
             if seen_us > told_us and "job_id" in who.of_launch:
                 yield {**who.of_launch, "at_us": seen_us, "event": EventKind.ALIVE}
+
+    def _of_trainer(self, who: Who, told: Iterator[_Told]) -> Iterator[_Told]:
+        """What a trainer tells, with what it told before it could be known to be one."""
+        key = repr(who.of_launch)
+        is_trainers = who.is_trainer or key in self._trainers
+        for one in told:
+            if not is_trainers:
+                is_trainers = isinstance(one.item, Span | Moment) and is_of_trainer(one.item)
+                if not is_trainers:
+                    self._hold(key, one)
+                    continue
+                _remember(self._trainers, key)
+                yield from self._release(key)
+            yield one
+
+    def _hold(self, key: str, one: _Told) -> None:
+        self._held.setdefault(key, []).append(one)
+        self._most_held -= 1
+        while self._most_held < 0:
+            self._release(next(iter(self._held)))
+
+    def _release(self, key: str) -> list[_Told]:
+        told = self._held.pop(key, [])
+        self._most_held += len(told)
+        return told
 
     def _events(self, number: int, who: Who, item: Span | Moment) -> Iterator[Event]:
         told = events_of_span(item) if isinstance(item, Span) else events_of_moment(item)

@@ -308,7 +308,7 @@ def test_programs_that_train_nothing_are_left_alone() -> None:
         read(shop)
 
 
-def test_a_resource_that_was_a_trainers_once_is_so_for_all_its_spans() -> None:
+def test_a_resource_of_which_one_span_is_a_trainers_is_so_for_all_its_spans() -> None:
     resource = {"service.name": "pretrain", "service.instance.id": "x"}
     told = read(
         spans(span("evaluation", 0, 1), resource=resource),
@@ -317,10 +317,25 @@ def test_a_resource_that_was_a_trainers_once_is_so_for_all_its_spans() -> None:
     )
 
     assert [
+        ("phase_start", 0.0),
         ("phase_start", 1.0),
         ("phase_start", 2.0),
         ("alive", 9.0),
     ] == [(event["event"], since(event)) for event in told if event["event"] != "job"]
+
+
+def test_of_what_may_yet_be_a_trainers_the_oldest_is_forgotten() -> None:
+    shop = {"service.name": "shop", "service.instance.id": "1"}
+    trainer = {"service.name": "pretrain", "service.instance.id": "x"}
+    told = read(
+        spans(span("evaluation", 0, 1), resource=trainer),
+        spans(*(span("queue", second, second + 1) for second in range(4_096)), resource=shop),
+        spans(span("checkpoint_save", 5_000, 5_001), resource=trainer),
+    )
+
+    assert [("phase_start", 5_000.0)] == [
+        (event["event"], since(event)) for event in told if event["event"] != "job"
+    ]
 
 
 # encodings
