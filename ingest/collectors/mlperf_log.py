@@ -11,6 +11,7 @@ from ingest.collectors.mlperf_text import ErrorLine, Record
 
 _HOUR_US = 3_600_000_000
 _PROGRESS = frozenset({"train_loss", "tracked_stats", "block_stop"})
+_TRAINED = frozenset({"block_stop", "epoch_stop"})
 _FACTS = frozenset(
     [
         "submission_org",
@@ -57,7 +58,7 @@ class Failure:
 @dataclass(slots=True)
 class Launch:
     """How far one launch came; absent is not reached. `seen_us` is the latest time that anything
-    tells.
+    tells, `trained_us` the latest end of a block or epoch.
     """
 
     begun_us: int
@@ -65,6 +66,7 @@ class Launch:
     launched_us: int | None = None
     init_us: int | None = None
     running_us: int | None = None
+    trained_us: int = 0
     stopped_us: int | None = None
     ended_us: int | None = None
     status: str | None = None
@@ -117,6 +119,8 @@ class Log:
             self._before_us = self._before_us or record.at_us
             return
         launch.saw(record.at_us)
+        if record.key in _TRAINED and launch.running_us:
+            launch.trained_us = max(record.at_us, launch.trained_us)
         match record.key:
             case "init_start":
                 launch.initialised.add(label)
@@ -170,7 +174,8 @@ class Log:
 
 
 def _stop(launch: Launch, record: Record) -> None:
-    launch.stopped_us = max(record.at_us, launch.stopped_us or 0)
+    # evaluated after the train loop, a run tells when it had trained what reached the goal
+    launch.stopped_us = max(record.at_us, launch.trained_us, launch.stopped_us or 0)
     status = record.metadata.get("status")
     if isinstance(status, str) and launch.status in (None, "success"):
         launch.status = status

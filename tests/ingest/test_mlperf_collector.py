@@ -168,6 +168,22 @@ def test_the_first_init_and_run_start_count_and_the_last_run_stop() -> None:
     ]
 
 
+def test_training_goes_on_after_the_goal_that_is_told_once_all_is_evaluated() -> None:
+    told = read(
+        *RUN[:6],
+        record(100, "block_stop"),
+        record(150, "epoch_stop"),
+        record(160, "eval_start"),
+        record(290, "eval_stop"),
+        record(100, "run_stop", status="success"),
+        record(295, "block_stop"),  # told after run_stop: of no train loop
+        mark("STOP", 310),
+    )
+
+    assert [150.0] == [since_launch(e) for e in of(told, "phase_end") if e["phase"] == "training"]
+    assert ("completed", 310.0) == (told[-1]["outcome"], since_launch(told[-1]))
+
+
 def test_evaluations_keep_the_rank_that_tells_them() -> None:
     told = read(*RUN[:6], *(f"{rank}: {record(60 + rank, 'eval_start')}" for rank in (0, 1)))
 
