@@ -120,7 +120,7 @@ def _phases(launch: Launch) -> Iterator[Event]:
         (Phase.TRAINER_INIT, launch.init_us),
         (Phase.TRAINING, launch.running_us),
         (Phase.SHUTDOWN, launch.stopped_us),
-        (None, launch.ended_us if launch.stopped_us else None),
+        (None, _last_us(launch) if launch.stopped_us else None),
     )
     reached = [(phase, at_us) for phase, at_us in signs if at_us is not None]
     earliest_us = 0
@@ -139,9 +139,7 @@ def _phase(phase: Phase, at_us: int, is_start: bool) -> Event:
 
 def _end(launch: Launch) -> Event:
     """The attempt's end, or its last sign of life where nothing says that it ended."""
-    last_us = launch.ended_us
-    if last_us is None:
-        last_us = max([launch.seen_us, *(failure.at_us for failure in launch.failures)])
+    last_us = _last_us(launch)
     outcome = _outcome(launch)
     if outcome is None:
         return {"at_us": last_us, "event": EventKind.ALIVE}
@@ -151,6 +149,12 @@ def _end(launch: Launch) -> Event:
     elif outcome == Outcome.FAILED and not launch.failures:
         end["message"] = "the launcher stopped before run_stop"
     return end
+
+
+def _last_us(launch: Launch) -> int:
+    if launch.ended_us is not None:
+        return launch.ended_us
+    return max([launch.seen_us, *(failure.at_us for failure in launch.failures)])
 
 
 def _outcome(launch: Launch) -> Outcome | None:

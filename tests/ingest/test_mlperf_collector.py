@@ -334,6 +334,15 @@ def test_without_a_launcher_a_run_begins_as_its_trainer_does() -> None:
     assert ("completed", 300.125) == (told[-1]["outcome"], since_launch(told[-1]))
 
 
+def test_without_a_launcher_a_run_that_stopped_shuts_down_until_it_says_no_more() -> None:
+    told = read(*RUN[1:-1], record(305, "eval_accuracy", 0.5))
+
+    assert [("phase_start", 300.125), ("phase_end", 305.0)] == [
+        (e["event"], since_launch(e)) for e in told if e.get("phase") == "shutdown"
+    ]
+    assert ("completed", 305.0) == (told[-1]["outcome"], since_launch(told[-1]))
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
