@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ingest.collectors.mlperf_log import Launch, Log
+from ingest.collectors.mlperf_log import Launch, Log, Turn
 from ingest.collectors.mlperf_submission import Submission, gpus_in
 from ingest.events import Event, EventKind, Outcome, Phase
 
@@ -85,7 +85,7 @@ def _attempt(launch: Launch, gpus: int | None) -> Iterator[Event]:
         start["gpus"] = gpus
     yield start
     yield from _phases(launch)
-    for turn in launch.turns:
+    for turn in _turns(launch):
         evaluation = _phase(Phase.EVALUATION, turn.at_us, turn.is_start)
         if turn.rank is not None:
             evaluation["rank"] = turn.rank
@@ -111,6 +111,16 @@ def _attempt(launch: Launch, gpus: int | None) -> Iterator[Event]:
             error["rank"] = failure.rank
         yield error
     yield _end(launch)
+
+
+def _turns(launch: Launch) -> Iterator[Turn]:
+    """What ranks tell of evaluations, and that one goes no further than the run it was part of: the
+    score that reaches the goal may stop the run at once.
+    """
+    yield from launch.turns
+    for last in {turn.rank: turn for turn in launch.turns}.values():
+        if last.is_start and launch.stopped_us is not None and last.at_us <= launch.stopped_us:
+            yield Turn(launch.stopped_us, last.rank, is_start=False)
 
 
 def _phases(launch: Launch) -> Iterator[Event]:

@@ -192,6 +192,27 @@ def test_evaluations_keep_the_rank_that_tells_them() -> None:
     ]
 
 
+def test_an_evaluation_that_stops_the_run_ends_with_it() -> None:
+    told = read(
+        *RUN[:6],
+        "0: " + record(60, "eval_start"),
+        "1: " + record(61, "eval_start"),
+        "1: " + record(70, "eval_stop"),
+        "0: " + record(80, "run_stop", status="success"),
+        mark("STOP", 110),
+    )
+
+    assert [(70.0, 1), (80.0, 0)] == [
+        (since_launch(e), e["rank"]) for e in of(told, "phase_end") if e["phase"] == "evaluation"
+    ]
+
+
+def test_an_evaluation_that_begins_behind_the_run_is_left_open() -> None:
+    told = read(*RUN[:-1], record(305, "eval_start"), RUN[-1])
+
+    assert [230.0] == [since_launch(e) for e in of(told, "phase_end") if e["phase"] == "evaluation"]
+
+
 def test_an_aborted_run_failed() -> None:
     told = read(*RUN[:-2], record(300, "run_stop", status="aborted"), RUN[-1])
 
