@@ -34,7 +34,7 @@ def recognises(_name: str, head: bytes) -> bool:
 
 def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """Set-aside lines, then the events of the log's one job. Raises UnreadableDump if no line is a
-    record or a mark.
+    record of a run or a mark.
 
     Who the job is stands behind its first events, so the events come when the log has been read.
     """
@@ -59,7 +59,8 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     log.close()
     if not log.is_log:
         raise UnreadableDump(
-            f"{dump.name} holds no MLLOG record and no RUNANDTIME mark. Is it an MLPerf result log?"
+            f"{dump.name} holds no MLLOG record of a run and no RUNANDTIME mark. "
+            "Is it an MLPerf result log?"
         )
     yield from events(log, submission_of(dump), reading.cluster)
 

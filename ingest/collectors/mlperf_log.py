@@ -22,6 +22,16 @@ _FACTS = frozenset(
         "global_batch_size",
     ]
 )
+# what power meters beside a run write, each into a file of its own
+_POWER = frozenset(
+    [
+        "power_measurement_start",
+        "power_reading",
+        "power_measurement_stop",
+        "conversion_eff",
+        "interconnect_power_est",
+    ]
+)
 _PLACEHOLDERS = ("PLACEHOLDER", "UNKNOWN_MLPERF")
 
 
@@ -111,6 +121,8 @@ class Log:
 
     def record(self, record: Record, label: int | None) -> None:
         """A rank's record: what several ranks repeat counts from the first, and to the last."""
+        if record.key in _POWER:
+            return
         self.is_log = True
         if record.key in _FACTS and not _is_placeholder(record.value):
             self.facts.setdefault(record.key, record.value)

@@ -407,6 +407,20 @@ def test_a_text_without_any_record_is_not_a_log() -> None:
         read("nothing", "to see")
 
 
+def test_what_a_power_meter_writes_is_no_run() -> None:
+    meter = [
+        record(0, "power_measurement_start"),
+        record(1, "conversion_eff", 0.94),
+        record(2, "power_reading", 2600),
+        record(3, "interconnect_power_est", 59570),
+        record(400, "power_measurement_stop"),
+    ]
+
+    assert read(*RUN[:-1]) == read(*RUN[:-1], *meter)
+    with pytest.raises(UnreadableDump, match="no MLLOG record of a run"):
+        read(*meter)
+
+
 @pytest.mark.parametrize(
     "head",
     [
