@@ -99,7 +99,7 @@ class Log:
     facts: dict[str, object] = field(default_factory=dict)
     description: object = None
     is_log: bool = False
-    _before_us: int | None = None
+    _before: Launch | None = None
 
     def describe(self, text: bytes) -> None:
         """Keep the system's description that the launcher prints, for want of its file."""
@@ -126,10 +126,7 @@ class Log:
         self.is_log = True
         if record.key in _FACTS and not _is_placeholder(record.value):
             self.facts.setdefault(record.key, record.value)
-        launch = self._launch_of(record, label)
-        if launch is None:
-            self._before_us = self._before_us or record.at_us
-            return
+        launch = self._launch_of(record, label) or self._before_any(record)
         launch.saw(record.at_us)
         if record.key in _TRAINED and launch.running_us:
             launch.trained_us = max(record.at_us, launch.trained_us)
@@ -150,7 +147,7 @@ class Log:
         """An error line. Without a believable time of its own it comes right after all that was
         told before it.
         """
-        launch = self._open()
+        launch = self._open() if self.launches else self._before
         if launch is None:
             return
         after_us = max(launch.seen_us, launch.failures[-1].at_us if launch.failures else 0)
@@ -165,8 +162,8 @@ class Log:
 
     def close(self) -> None:
         """A log that was cut off before its run began still tells of one launch."""
-        if not self.launches and self._before_us is not None:
-            self._begin(self._before_us)
+        if not self.launches and self._before is not None:
+            self.launches.append(self._before)
 
     def _launch_of(self, record: Record, label: int | None) -> Launch | None:
         launch = self._open()
@@ -176,6 +173,11 @@ class Log:
         if launch is None or (is_again and record.key == "init_start"):
             return self._begin(record.at_us)
         return launch
+
+    def _before_any(self, record: Record) -> Launch:
+        """The launch that all before the first is of, if none follows."""
+        self._before = self._before or Launch(begun_us=record.at_us, seen_us=record.at_us)
+        return self._before
 
     def _begin(self, at_us: int) -> Launch:
         self.launches.append(Launch(begun_us=at_us, seen_us=at_us))

@@ -233,6 +233,27 @@ def test_a_log_that_just_ends_leaves_open_what_became_of_the_run() -> None:
     assert [] == of(told, "attempt_end")
 
 
+def test_a_log_that_ends_before_its_run_began_tells_how_long_and_why() -> None:
+    told = read(
+        record(2, "cache_clear"),
+        record(12, "submission_benchmark", "llama_70b"),
+        "0: Traceback (most recent call last):",
+        "0: ModuleNotFoundError: No module named 'apex'",
+    )
+
+    assert [2.0] == [since_launch(e) for e in of(told, "attempt_start")]
+    assert ["ModuleNotFoundError: No module named 'apex'"] == [
+        e["message"] for e in of(told, "failure")
+    ]
+    assert ("alive", 12.000001) == (told[-1]["event"], since_launch(told[-1]))
+
+
+def test_what_comes_before_the_first_launch_is_not_of_it() -> None:
+    before = [record(-9, "cache_clear"), "srun: error: n1: task 0: Killed"]
+
+    assert read(*RUN) == read(*before, *RUN)
+
+
 def test_a_run_that_reached_its_goal_is_complete_even_if_its_shutdown_is_killed() -> None:
     told = read(*RUN[:-1], cancelled("2026-05-28T20:31:45", "TIME LIMIT"), RUN[-1])
     (failure,) = of(told, "failure")
