@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ingest.collectors.mlperf_text import ErrorLine, Record
 
+_MINUTE_US = 60_000_000
 _HOUR_US = 3_600_000_000
 _PROGRESS = frozenset({"train_loss", "tracked_stats", "block_stop"})
 _TRAINED = frozenset({"block_stop", "epoch_stop"})
@@ -134,8 +135,8 @@ class Log:
             case "init_start":
                 launch.initialised.add(label)
                 launch.init_us = min(record.at_us, launch.init_us or record.at_us)
-            case "run_start":
-                launch.running_us = launch.running_us or record.at_us
+            case "run_start" if launch.running_us is None:
+                _run(launch, record)
             case "run_stop":
                 _stop(launch, record)
             case "eval_start" | "eval_stop":
@@ -185,6 +186,14 @@ class Log:
 
     def _open(self) -> Launch | None:
         return self.launches[-1] if self.launches and self.launches[-1].ended_us is None else None
+
+
+def _run(launch: Launch, record: Record) -> None:
+    """A start-up much later than the run was written down afterwards: it tells no time."""
+    launch.running_us = record.at_us
+    if launch.launched_us is None and record.at_us < launch.begun_us - _MINUTE_US:
+        launch.begun_us = launch.seen_us = record.at_us
+        launch.init_us = None
 
 
 def _stop(launch: Launch, record: Record) -> None:

@@ -184,6 +184,18 @@ def test_training_goes_on_after_the_goal_that_is_told_once_all_is_evaluated() ->
     assert ("completed", 310.0) == (told[-1]["outcome"], since_launch(told[-1]))
 
 
+def test_a_start_up_that_was_written_after_the_run_does_not_move_it() -> None:
+    header = (record(90_000, "init_start"), record(90_000.5, "submission_benchmark", "llama_70b"))
+    told = read(*header, *RUN[4:-1])
+
+    assert [50.5] == [since_launch(e) for e in of(told, "attempt_start")]
+    assert [("phase_start", 50.5), ("phase_end", 300.125)] == [
+        (e["event"], since_launch(e)) for e in told if e.get("phase") == "training"
+    ]
+    assert "trainer_init" not in {e.get("phase") for e in told}
+    assert ("completed", 300.125) == (told[-1]["outcome"], since_launch(told[-1]))
+
+
 def test_evaluations_keep_the_rank_that_tells_them() -> None:
     told = read(*RUN[:6], *(f"{rank}: {record(60 + rank, 'eval_start')}" for rank in (0, 1)))
 
