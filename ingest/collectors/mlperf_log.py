@@ -69,7 +69,8 @@ class Failure:
 @dataclass(slots=True)
 class Launch:
     """How far one launch came; absent is not reached. `seen_us` is the latest time that anything
-    tells, `trained_us` the latest end of a block or epoch.
+    tells, `trained_us` the latest end of a block or epoch, `rested_us` the latest time before
+    anything that prepares a run.
     """
 
     begun_us: int
@@ -78,6 +79,7 @@ class Launch:
     init_us: int | None = None
     running_us: int | None = None
     trained_us: int = 0
+    rested_us: int | None = None
     stopped_us: int | None = None
     ended_us: int | None = None
     status: str | None = None
@@ -86,6 +88,13 @@ class Launch:
     turns: list[Turn] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+
+    def rest(self, record: Record) -> None:
+        """Remember how far it went if it has run, since what is prepared may be the next run."""
+        # some print the rest of their header while they run, but nobody clears caches then
+        has_run = self.running_us if record.key == "cache_clear" else self.stopped_us
+        if self.rested_us is None and has_run is not None and record.at_us > self.seen_us:
+            self.rested_us = self.seen_us
 
     def saw(self, at_us: int) -> None:
         """Move the latest time that anything tells."""
@@ -128,6 +137,8 @@ class Log:
         if record.key in _FACTS and not _is_placeholder(record.value):
             self.facts.setdefault(record.key, record.value)
         launch = self._launch_of(record, label) or self._before_any(record)
+        if record.key == "cache_clear" or record.key.startswith("submission_"):
+            launch.rest(record)
         launch.saw(record.at_us)
         if record.key in _TRAINED and launch.running_us:
             launch.trained_us = max(record.at_us, launch.trained_us)
@@ -181,6 +192,9 @@ class Log:
         return self._before
 
     def _begin(self, at_us: int) -> Launch:
+        before = self._open()
+        if before and before.rested_us is not None:
+            before.seen_us = before.rested_us
         self.launches.append(Launch(begun_us=at_us, seen_us=at_us))
         return self.launches[-1]
 

@@ -380,6 +380,31 @@ def test_a_rank_that_initialises_again_after_it_ran_is_another_attempt() -> None
     ]
 
 
+@pytest.mark.parametrize("key", ["cache_clear", "submission_org"])
+def test_a_trial_goes_no_further_than_the_next_is_prepared(key: str) -> None:
+    trial = [record(5, key), *RUN[1:-1]]
+    told = read(*trial, *(later(line, 1000) for line in trial))
+
+    assert [(1, 20.25), (2, 1020.25)] == [
+        (e["attempt"], since_launch(e)) for e in of(told, "attempt_start")
+    ]
+    assert [("completed", 300.125), ("completed", 1300.125)] == [
+        (e["outcome"], since_launch(e)) for e in of(told, "attempt_end")
+    ]
+
+
+def test_a_killed_run_goes_no_further_than_caches_are_cleared_for_the_next() -> None:
+    told = read(*RUN[:-2], record(990, "cache_clear"), *(later(line, 1000) for line in RUN))
+
+    assert [(1, 230.0)] == [(e["attempt"], since_launch(e)) for e in of(told, "alive")]
+
+
+def test_a_header_that_no_run_follows_is_of_the_run_before_it() -> None:
+    told = read(*RUN[1:-1], record(900, "submission_org", "acme"))
+
+    assert ("completed", 900.0) == (told[-1]["outcome"], since_launch(told[-1]))
+
+
 def test_without_a_launcher_a_run_begins_as_its_trainer_does() -> None:
     told = read(*RUN[1:-1])
 
