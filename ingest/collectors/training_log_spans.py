@@ -14,7 +14,7 @@ from ingest.events import Event, EventKind, Phase
 
 _CLOCKS_TELL_US = SECOND_US  # many logs tell whole seconds
 _SAME_US = 10 * SECOND_US  # what is told of a save that is done still belongs to it
-_RANKS_APART_US = 60 * SECOND_US
+_RANKS_APART_US = 60 * SECOND_US  # what is silent for longer does something else
 _MOST_WRITTEN = 64  # saves at a time
 _MOST_OPEN = 10_000  # ranks
 
@@ -123,6 +123,16 @@ class Spans:
             if key[1] in (label, NOBODY) or at_us - span.told_us > _RANKS_APART_US
         ]
         return [self._close(key) for key in over]
+
+    def forgotten(self, at_us: int) -> list[Event]:
+        """Of a launch whose training no line tells: saves that nothing was told of for a minute,
+        while the log went on, are over.
+        """
+        return [
+            self._close(key)
+            for key, span in list(self._open.items())
+            if key[0] is Phase.CHECKPOINT_SAVE and at_us - span.told_us > _RANKS_APART_US
+        ]
 
     def close(self) -> list[Event]:
         """The launch is over: what was not done by then stays without an end."""

@@ -387,6 +387,27 @@ def test_a_save_that_the_log_breaks_off_in_has_no_end() -> None:
     assert ("alive", 9.0) == (told[-1]["event"], since(told[-1]))
 
 
+def test_saves_of_a_launch_that_tells_no_training_do_not_last_for_the_rest_of_it() -> None:
+    told = read(
+        "2026-03-01 10:00:00 Saving checkpoint at 1 epochs",
+        "2026-03-01 10:00:05 Saving checkpoint: optimizer",
+        "2026-03-01 10:00:06 Epoch 2: 10 of 90 batches",
+        "2026-03-01 11:00:00 Saving checkpoint at 2 epochs",
+        "2026-03-01 12:00:00 Epoch 3: 90 of 90 batches",
+    )
+
+    assert [(0.0, 5.0), (3600.0, 3600.0)] == spans(told, "checkpoint_save")
+
+
+def test_a_save_that_a_log_which_tells_no_training_breaks_off_in_has_no_end() -> None:
+    told = read(
+        "2026-03-01 10:00:00 Saving checkpoint at 1 epochs",
+        "2026-03-01 10:00:59 Epoch 2: 10 of 90 batches",
+    )
+
+    assert [("phase_start", "checkpoint_save", 0.0, None)] == phases(told)
+
+
 def test_a_save_whose_end_alone_is_told_took_no_time_unless_it_says_how_long() -> None:
     told = read(
         "2026-03-01 10:00:00 step 10 loss 1",
