@@ -217,7 +217,14 @@ class Launch:
         return [] if at_us is None else self._spans.begin(Phase.EVALUATION, sign.label, at_us, None)
 
     def _evaluated(self, sign: Sign) -> list[Event]:
-        return self._spans.end(Phase.EVALUATION, sign.label, sign.at_us, None, _length_us(sign))
+        length_us = _length_us(sign)
+        # Megatron-LM's first rank prints how long it took, the last one that it begins
+        is_length_alone = sign.at_us is None and length_us is not None
+        begun = self._evaluating(sign) if is_length_alone else []
+        return [
+            *begun,
+            *self._spans.end(Phase.EVALUATION, sign.label, sign.at_us, None, length_us),
+        ]
 
     def _failed(self, sign: Sign) -> list[Event]:
         at_us = sign.at_us or sign.before_us

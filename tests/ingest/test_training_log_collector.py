@@ -183,6 +183,13 @@ def test_a_newer_megatron_tells_the_times_of_its_saves() -> None:
     assert ["async"] == [e["mode"] for e in told if "mode" in e]
 
 
+def test_an_evaluation_of_megatron_that_tells_its_length_alone_follows_its_step() -> None:
+    told = read(*(line for line in MEGATRON.splitlines() if not line.startswith("Evaluating ")))
+
+    assert [(101.0, 113.0)] == spans(told, "evaluation")
+    assert [(113.0, 133.2005)] == spans(told, "checkpoint_save")
+
+
 @pytest.mark.parametrize("length", ["(ms): 2000.0", "(s): 2.00"])
 def test_forks_of_megatron_tell_how_long_steps_took_in_seconds(length: str) -> None:
     step = "iteration {0:8d}/  115311 | consumed samples: {0:12d} | consumed tokens: {0:12d} | "
