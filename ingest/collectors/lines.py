@@ -1,7 +1,7 @@
 """Lines of text logs made readable: colours off, progress bars apart, rank labels and times read.
 
 Knows no format and makes no events. A time that a line does not tell is None, never guessed; only
-the year that glog leaves out is taken from the file's own time.
+a year that a logger leaves out is taken from the file's own time.
 """
 
 from __future__ import annotations
@@ -45,15 +45,19 @@ _LABEL = re.compile(
 _CLOCK = rb"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)"
 HALF = rb"(?:\s?([AaPp])\.?[Mm]\b\.?)?"  # of a day, where the clock has twelve hours
 _ZONE = rb"(?:\s?(Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?![\d.:])))?"
+# what stands in a bracket before a time: `[INFO|2026-03-01 10:00:00]`
+_LEVEL = rb"[A-Za-z][A-Za-z |]{0,20}(?=\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:)"
 # the whole of a level, of a logger's name in brackets, of a process in parentheses
 _TAGS = (
-    rb"(?:[\s|*>#=-]+|\[(?![IWEFC]\d{4})[A-Za-z][^\[\]]{0,100}\]:?|\([^()]{1,80}\)\s|"
+    rb"(?:[\s|*>#=-]+|\[(?![IWEFC]\d{4})(?!"
+    + _LEVEL
+    + rb")[A-Za-z][^\[\]]{0,100}\]:?|\([^()]{1,80}\)\s|"
     rb"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[:|]?)*+"
 )
 _KEY = (
     rb"(?:\{(?:\"[^\"]{1,40}\":\s?\"[^\"]{0,80}\",\s?){0,4}"
     rb"\"(?:@?timestamp|ts|time|asctime|date|datetime)\":\s?\"?"
-    rb"|(?:timestamp|ts|time|asctime|date|datetime)[=:]\s?[\"']?|[\[(<\"'])?"
+    rb"|(?:timestamp|ts|time|asctime|date|datetime)[=:]\s?[\"']?|\[" + _LEVEL + rb"|[\[(<\"'])?"
 )
 _TIME = re.compile(
     _TAGS
@@ -69,6 +73,9 @@ _TIME = re.compile(
     + rb"|[IWEFC](?P<glog_day>\d{8}|\d{4})\s"
     + _CLOCK
     + rb"|(?P<epoch>[1-3]\d{9})(?:\.(?P<part>\d{1,9})|(?P<millis>\d{3}))?(?=[\s\],:|\"}])"
+    + rb"|(?P<short_day>(?:0[1-9]|1[0-2])/(?:0[1-9]|[12]\d|3[01]))\s"
+    + _CLOCK
+    + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:)"  # what loggers put behind it
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
 )
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
@@ -180,8 +187,8 @@ def split_time(text: bytes, clock: Clock) -> Time | None:
         return None
     if at_us is None or not _EARLIEST_US <= at_us < _LATEST_US:
         return None
-    glog_day = found["glog_day"]
-    return Time(at_us, text[found.end() :], glog_day is not None and len(glog_day) == 4)
+    day = found["glog_day"] or found["short_day"]
+    return Time(at_us, text[found.end() :], day is not None and len(day) < len(b"20260301"))
 
 
 def said(line: bytes, clock: Clock) -> Said:
@@ -218,6 +225,8 @@ def _instant(found: re.Match[bytes], clock: Clock) -> int | None:
         return _at(iso, _clock_time(found, 9), clock.zone)
     if day := found["glog_day"]:
         return _glog_instant(day, (*found.group(16, 17, 18, 19), None), clock)
+    if day := found["short_day"]:
+        return _glog_instant(day.replace(b"/", b""), (*found.group(24, 25, 26, 27), None), clock)
     seconds = int(found["epoch"]) * SECOND_US
     return seconds + _micros(found["part"] or found["millis"])
 

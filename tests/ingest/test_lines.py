@@ -113,6 +113,8 @@ def test_a_label_says_who_wrote_a_line(line: bytes, label: Label, text: bytes) -
         (" [2026-01-02 03:04:05,678] [INFO] x", "2026-01-02T03:04:05.678"),
         ("[INFO|trainer.py:2134] 2026-01-02 03:04:05,678 >> x", "2026-01-02T03:04:05.678"),
         ("[titan] 2026-01-02 03:04:05,678 - root - INFO - x", "2026-01-02T03:04:05.678"),
+        ("[INFO|2026-01-02 03:04:05] x", "2026-01-02T03:04:05"),
+        ("[Tool I 2026-01-02 03:04:05 logging:393] x", "2026-01-02T03:04:05"),
         ("INFO 2026-01-02 03:04:05,678 x", "2026-01-02T03:04:05.678"),
         ("(main pid=7) 2026-01-02 03:04:05 x", "2026-01-02T03:04:05"),
         ("[after training is done] datetime: 2026-01-02 03:04:05 ", "2026-01-02T03:04:05"),
@@ -148,6 +150,8 @@ def test_times_are_read_however_they_are_written(text: str, at: str) -> None:
         "12345678901 tokens",
         "1767323045",
         "I0102 03:04:05.678901 77 a.cc:1] x",  # no year, and no file that tells one
+        "[01/02 03:04:05] x",
+        "01/02 03:04:05 batches",  # of an epoch, and how long it took
     ],
 )
 def test_what_is_no_time_of_the_line_gives_none(text: str) -> None:
@@ -173,13 +177,23 @@ def test_a_time_without_a_zone_is_of_the_readers() -> None:
         ("2025-12-31T23:30:00", "0101", 2026),
     ],
 )
+@pytest.mark.parametrize(
+    "text",
+    [
+        "W{0}{1} 03:04:05 7 a.py:1] x",
+        "{0}/{1} 03:04:05 - name - INFO - x",
+        "[{0}/{1} 03:04:05] name INFO: x",
+        "[{0}/{1} 03:04:05 name.part]: x",
+    ],
+)
 def test_a_time_without_a_year_is_the_last_before_the_files_own(
-    changed: str, day: str, year: int
+    text: str, changed: str, day: str, year: int
 ) -> None:
-    time = split_time(f"W{day} 03:04:05.5 7 a.py:1] x".encode(), Clock(UTC_ZONE, us(changed)))
+    told = text.format(day[:2], day[2:]).encode()
+    time = split_time(told, Clock(UTC_ZONE, us(changed)))
 
     assert time is not None
-    assert us(f"{year}-{day[:2]}-{day[2:]}T03:04:05.5") == time.at_us
+    assert us(f"{year}-{day[:2]}-{day[2:]}T03:04:05") == time.at_us
     assert time.is_year_guessed
 
 

@@ -259,6 +259,21 @@ def test_a_log_of_the_trainer_is_read_through_its_progress_bars() -> None:
     assert ("completed", 522.5) == (told[-1]["outcome"], since(told[-1]))
 
 
+def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
+    told = read(
+        " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
+        "{'loss': 1.5, 'epoch': 0.1}",
+        " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|trainer.py:1] 2026-03-01 10:00:21,500 >> "
+        "Saving model checkpoint to out/checkpoint-10",
+        "[INFO|tokenization.py:2] 2026-03-01 10:00:24,500 >> Special tokens file saved in out/x",
+        " 20%|██  | 20/100 [00:45<03:00, 2.00s/it][INFO|2026-03-01 10:00:45] tuner.callbacks:1 >> "
+        "{'loss': 1.4, 'epoch': 0.2}",
+    )
+
+    assert [(20.0, 10), (45.0, 20)] == steps(told)
+    assert [(21.5, 24.5)] == spans(told, "checkpoint_save")
+
+
 def test_what_overwrote_a_progress_bar_has_its_step_and_the_time_before_the_line() -> None:
     bar = "\r {0:2d}%|█    | {0}0/1000 [00:12<19:50,  1.20s/it]"
     told = read(
