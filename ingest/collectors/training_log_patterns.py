@@ -23,6 +23,8 @@ _GROUPS = frozenset(
     [
         "step",
         "first_step",
+        "epoch",
+        "epoch_steps",
         "samples",
         "seconds",
         "ms",

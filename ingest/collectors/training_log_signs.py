@@ -8,7 +8,7 @@ in their digits are searched once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import polars as pl
@@ -279,7 +279,7 @@ def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
     progress bar before it.
     """
     groups = match.groupdict()
-    step = _whole(groups["step"]) if groups.get("step") else done
+    step = _counted(groups) if groups.get("step") else done
     if told.at_us is None or step is None:
         return None
     ms, seconds = groups.get("ms"), groups.get("seconds")
@@ -295,10 +295,23 @@ def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
     )
 
 
+def _counted(groups: Mapping[str, bytes | None]) -> int | None:
+    """The step of a line; one that its epoch counts anew comes after those of the epochs before."""
+    step, epoch = _whole(groups["step"]), _whole(groups.get("epoch"))
+    each = _whole(groups.get("epoch_steps"))
+    if step is None or not epoch or not each:
+        return step
+    return (epoch - 1) * each + step
+
+
 def _is_digit_by_digit(match: re.Match[bytes]) -> bool:
-    """Whether the line has a step of its own, and no comma in its numbers."""
+    """Whether the line has a step of its own that no epoch counts, and no comma in its numbers."""
     told = match.groupdict()
-    return (told.get("step") or b"").isdigit() and (told.get("samples") or b"0").isdigit()
+    return (
+        not told.get("epoch")
+        and (told.get("step") or b"").isdigit()
+        and (told.get("samples") or b"0").isdigit()
+    )
 
 
 def _whole(told: bytes | None) -> int | None:

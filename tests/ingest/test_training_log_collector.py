@@ -290,6 +290,226 @@ def test_what_overwrote_a_progress_bar_has_its_step_and_the_time_before_the_line
     assert [(60.0, 10), (120.0, 20), (180.0, 30)] == steps(told)
 
 
+@pytest.mark.parametrize(
+    ("lines", "reached", "evaluated", "saved"),
+    [
+        pytest.param(
+            [
+                "2026/03/01 10:00:20 - mmengine - INFO - Epoch(train)  [1][20/30]  lr: 1.0e-02  "
+                "eta: 0:01:00  time: 0.5000  data_time: 0.0100  loss: 2.1",
+                "2026/03/01 10:00:30 - mmengine - INFO - Saving checkpoint at 1 epochs",
+                "2026/03/01 10:00:32 - mmengine - INFO - Epoch(val)  [1][10/20]    eta: 0:00:05",
+                "2026/03/01 10:00:38 - mmengine - INFO - Epoch(val)  [1][20/20]    acc/top1: 0.4",
+                "2026/03/01 10:00:58 - mmengine - INFO - Epoch(train)  [2][20/30]  lr: 1.0e-02  "
+                "eta: 0:01:00  time: 0.5000  data_time: 0.0100  loss: 1.9",
+            ],
+            [(20.0, 20), (58.0, 50)],
+            [(32.0, 38.0)],
+            [(30.0, 30.0, None)],
+            id="mmengine by epochs",
+        ),
+        pytest.param(
+            [
+                "2026-03-01 10:00:20,500 - mmdet - INFO - Iter [50/900]\tlr: 1.0e-02, eta: 0:01, "
+                "time: 0.400, data_time: 0.010, loss: 2.1",
+                "2026-03-01 10:00:20,600 - mmdet - INFO - Saving checkpoint at 50 iterations",
+                "2026-03-01 10:00:40,500 - mmdet - INFO - Iter [100/900]\tlr: 1.0e-02, eta: 0:01, "
+                "time: 0.400, data_time: 0.010, loss: 2.0",
+            ],
+            [(20.5, 50), (40.5, 100)],
+            [],
+            [(20.6, 20.6, 50)],
+            id="mmcv by iterations",
+        ),
+        pytest.param(
+            [
+                "[2026-03-01 10:00:00] d2.engine.train_loop INFO: Starting training from iteration "
+                "0",
+                "[2026-03-01 10:00:20] d2.utils.events INFO:  eta: 1:00:00  iter: 19  total_loss: "
+                "2.5  loss_cls: 1.2  time: 0.9000  data_time: 0.0100  lr: 0.01",
+                "[2026-03-01 10:00:21] fvcore.common.checkpoint INFO: Saving checkpoint to "
+                "out/model_0000019.pth",
+                "[2026-03-01 10:00:23] d2.evaluation.evaluator INFO: Start inference on 30 batches",
+                "[2026-03-01 10:00:33] d2.evaluation.testing INFO: copypaste: 14.3,28.0",
+                "[2026-03-01 10:00:53] d2.utils.events INFO:  eta: 1:00:00  iter: 39  total_loss: "
+                "2.4  loss_cls: 1.1  time: 0.9000  data_time: 0.0100  lr: 0.01",
+            ],
+            [(20.0, 19), (53.0, 39)],
+            [(23.0, 33.0)],
+            [(21.0, 21.0, 19)],
+            id="detectron2",
+        ),
+        pytest.param(
+            [
+                "2026-03-01 10:00:20 | INFO | train_inner | epoch 007:    80 / 90 loss=3.1, "
+                "ppl=8.8, num_updates=620, lr=0.0001, wall=20",
+                '2026-03-01 10:00:30 | INFO | fairseq_cli.train | begin validation on "valid" '
+                "subset",
+                "2026-03-01 10:00:36 | INFO | valid | epoch 007 | valid on 'valid' subset | "
+                "loss 3.9 | num_updates 630",
+                "2026-03-01 10:00:36 | INFO | fairseq.checkpoint_utils | Preparing to save "
+                "checkpoint for epoch 7 @ 630 updates",
+                "2026-03-01 10:00:37 | INFO | fairseq.trainer | Saving checkpoint to c/checkpoint7"
+                ".pt",
+                "2026-03-01 10:00:41 | INFO | fairseq.checkpoint_utils | Saved checkpoint "
+                "c/checkpoint7.pt (epoch 7 @ 630 updates, score 3.9) (writing took 5.0 seconds)",
+                '2026-03-01 10:00:51 | INFO | train_inner | {"epoch": 8, "loss": "3.0", '
+                '"num_updates": "640", "lr": "0.0001"}',
+            ],
+            [(20.0, 620), (36.0, 630), (51.0, 640)],
+            [(30.0, 36.0)],
+            [(36.0, 41.0, 630)],
+            id="fairseq",
+        ),
+        pytest.param(
+            [
+                "2026-03-01 10:00:20.500\tnode-1:0\tolmo.train:9\tINFO\t[step=10/90,epoch=0]",
+                "    train/CrossEntropyLoss=9.1",
+                "2026-03-01 10:00:21.000\tnode-1:0\tolmo.train:7\tINFO\tSaving unsharded "
+                "checkpoint...",
+                "2026-03-01 10:00:24.000\tnode-1:0\tolmo.checkpoint:8\tINFO\tSaving optim state...",
+                "2026-03-01 10:00:26.000\tnode-1:0\tolmo.train:8\tINFO\tUnsharded checkpoint saved "
+                "to c/run-90/step10-unsharded",
+                "2026-03-01 10:00:40.500\tnode-1:0\tolmo.train:9\tINFO\t[step=20/90,epoch=0]",
+            ],
+            [(20.5, 10), (40.5, 20)],
+            [],
+            [(21.0, 26.0, 10)],
+            id="OLMo",
+        ),
+        pytest.param(
+            [
+                "2026-03-01T10:00:20Z completed step: 10, seconds: 0.5, TFLOP/s/device: 90.1, "
+                "Tokens/s/device: 600.5, total_weights: 512, loss: 8.1",
+                "2026-03-01T10:00:21Z [process=0] Saving checkpoint at step 10",
+                "2026-03-01T10:00:30Z completed step: 20, seconds: 0.5, TFLOP/s/device: 90.1",
+            ],
+            [(20.0, 10), (30.0, 20)],
+            [],
+            [(21.0, 21.0, 10)],
+            id="MaxText",
+        ),
+        pytest.param(
+            [
+                "03/01/2026 10:00:20 [INFO|DP=0|PP=0|TP=0]: iteration: 10 / 90 | consumed_tokens: "
+                "85.8G | elapsed_time_per_iteration_ms: 11.5K | lm_loss: 2.3",
+                "03/01/2026 10:00:21 [WARNING|DP=0|PP=0|TP=0]: Saving checkpoint at /c/10",
+                "03/01/2026 10:00:31 [INFO|DP=0|PP=0|TP=0]: iteration: 11 / 90 | consumed_tokens: "
+                "85.8G | elapsed_time_per_iteration_ms: 11.5K | lm_loss: 2.3",
+            ],
+            [(20.0, 10), (31.0, 11)],
+            [],
+            [(21.0, 21.0, 10)],
+            id="nanotron",
+        ),
+        pytest.param(
+            [
+                "2026-03-01T10:00:20Z Training epoch 0, iteration 10/90 | lr: 2e-05 | "
+                "consumed_samples: 88 | global_step: 10 | reduced_train_loss: 9.8 | "
+                "train_step_timing in s: 0.9",
+                "2026-03-01T10:00:22Z Validation: iteration 1/9",
+                "2026-03-01T10:00:26Z Validation: iteration 9/9",
+                "2026-03-01T10:00:40Z Training epoch 0, iteration 20/90 | lr: 2e-05 | "
+                "global_step: 20 | reduced_train_loss: 9.7 | val_loss: 9.9",
+            ],
+            [(20.0, 10), (40.0, 20)],
+            [(22.0, 26.0)],
+            [],
+            id="NeMo",
+        ),
+        pytest.param(
+            [
+                "[2026-03-01 10:00:20,000] [    INFO] - loss: 0.5, learning_rate: 4e-05, "
+                "global_step: 10, interval_runtime: 6.1, epoch: 0.1",
+                "[2026-03-01 10:00:21,000] [    INFO] - ***** Running Evaluation *****",
+                "[2026-03-01 10:00:29,000] [    INFO] - eval_loss: 0.4, eval_runtime: 8.0, "
+                "epoch: 0.1",
+                "[2026-03-01 10:00:49,000] [    INFO] - loss: 0.4, learning_rate: 4e-05, "
+                "global_step: 20, interval_runtime: 6.1, epoch: 0.2",
+            ],
+            [(20.0, 10), (49.0, 20)],
+            [(21.0, 29.0)],
+            [],
+            id="PaddleNLP",
+        ),
+        pytest.param(
+            [
+                "2026-03-01T10:00:20Z {'loss': 0.5, 'global_step/max_steps': '12/94'}",
+                "2026-03-01T10:00:30Z {'eval_loss': 0.3, 'eval_runtime': 4.0, "
+                "'global_step/max_steps': '12/94'}",
+                "2026-03-01T10:00:40Z {'loss': 0.4, 'global_step/max_steps': '13/94'}",
+            ],
+            [(20.0, 12), (40.0, 13)],
+            [(26.0, 30.0)],
+            [],
+            id="ms-swift",
+        ),
+    ],
+)
+def test_trainers_that_word_their_lines_in_their_own_way_are_read(
+    lines: list[str],
+    reached: list[tuple[float, int]],
+    evaluated: list[tuple[float, float]],
+    saved: list[tuple[float, float, int | None]],
+) -> None:
+    told = read(*lines)
+    ends = [e for e in told if e["event"] == "phase_end" and e["phase"] == "checkpoint_save"]
+
+    assert reached == steps(told)
+    assert evaluated == spans(told, "evaluation")
+    assert saved == [
+        (*span, end.get("step"))
+        for span, end in zip(spans(told, "checkpoint_save"), ends, strict=True)
+    ]
+
+
+def test_a_step_that_its_epoch_counts_anew_is_one_of_the_run() -> None:
+    line = "2026-03-01 10:{0:02}:{1:02} - mmcls - INFO - Epoch [{2}][{3}/40]\tlr: 0.1, time: 0.5, l"
+    told = read(
+        *(
+            line.format(epoch, tens, epoch + 1, tens)
+            for epoch in range(3)
+            for tens in (10, 20, 30, 40)
+        )
+    )
+
+    assert [number * 10 for number in range(1, 13)] == [step for _, step in steps(told)]
+    assert 1 == len(keys(told))
+
+
+def test_a_log_of_detectron_into_which_another_launch_writes_tells_two() -> None:
+    told = read(
+        "[2026-03-01 10:00:00] detectron2 INFO: Rank of current process: 0. World size: 8",
+        "[2026-03-01 10:01:00] d2.engine.train_loop INFO: Starting training from iteration 0",
+        "[2026-03-01 10:02:00] d2.utils.events INFO:  eta: 1:00  iter: 59  total_loss: 2.5  "
+        "loss_cls: 1.1  time: 1.0",
+        "[2026-03-01 10:10:00] detectron2 INFO: Rank of current process: 0. World size: 8",
+        "[2026-03-01 10:10:30] fvcore.common.checkpoint INFO: [Checkpointer] Loading from "
+        "out/model_0000059.pth ...",
+        "[2026-03-01 10:11:00] d2.engine.train_loop INFO: Starting training from iteration 60",
+        "[2026-03-01 10:12:00] d2.utils.events INFO:  eta: 1:00  iter: 119  total_loss: 2.4  "
+        "loss_cls: 1.0  time: 1.0",
+    )
+
+    assert 2 == len(keys(told))
+    assert [60.0, 660.0] == [since(e) for e in told if e.get("phase") == "training"]
+    assert [(660.0, 59)] == resumed(told)
+
+
+def test_axolotl_trains_once_it_says_so() -> None:
+    told = read(
+        "[2026-03-01 10:00:06,500] [INFO] [axolotl.train.execute_training:203] [PID:9] [RANK:0] "
+        "Starting trainer...",
+        "[2026-03-01 10:10:00,000] [INFO] [axolotl.core.trainers.base._save:61] [PID:9] [RANK:0] "
+        "Saving model checkpoint to ./out/checkpoint-95",
+        "[2026-03-01 10:10:04,000] [INFO] [axolotl.train.save_trained_model:22] [PID:9] [RANK:0] "
+        "Training completed! Saving trained model to ./out.",
+    )
+
+    assert [(6.5, 604.0)] == spans(told, "training")
+    assert "completed" == told[-1]["outcome"]
+
+
 def test_a_loop_that_tells_how_long_a_step_took_began_that_much_earlier() -> None:
     told = read(NANOGPT)
 
