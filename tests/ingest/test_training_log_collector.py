@@ -496,6 +496,17 @@ def test_a_log_of_detectron_into_which_another_launch_writes_tells_two() -> None
     assert [(660.0, 59)] == resumed(told)
 
 
+def test_olmo_trains_once_it_says_so() -> None:
+    told = read(
+        "2026-03-01 10:00:00.000\tnode-1:0\ttrain:417\tINFO\tCLI environment prepared",
+        "2026-03-01 10:00:20.000\tnode-1:0\ttrain:375\tINFO\tStarting training...",
+        "2026-03-01 10:01:50.000\tnode-1:0\tolmo.train:9\tINFO\t[step=10/90,epoch=0]",
+    )
+
+    assert ("attempt_start", 0.0) == (told[0]["event"], since(told[0]))
+    assert [("phase_start", "training", 20.0, None)] == phases(told)
+
+
 def test_axolotl_trains_once_it_says_so() -> None:
     told = read(
         "[2026-03-01 10:00:06,500] [INFO] [axolotl.train.execute_training:203] [PID:9] [RANK:0] "
