@@ -84,6 +84,12 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
     for item in items:
         is_told = True
         yield item
+    if is_told and signs.untimed_steps and not run.has_steps:
+        _LOG.warning(
+            "%s: no line that tells a step tells a time, so no step was read; put times before "
+            "its lines: python train.py 2>&1 | ts '%%Y-%%m-%%dT%%H:%%M:%%.S%%z'",
+            dump.name,
+        )
     if run.is_year_guessed:
         _LOG.warning(
             "%s: its times tell no year; the year of the file's last change was taken", dump.name

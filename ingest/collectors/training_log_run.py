@@ -32,7 +32,7 @@ _LONGEST_NUMBER = 18  # digits
 
 class Run:
     """What a log tells of one job, or of one job after another. `is_year_guessed`: some of its
-    times tell no year.
+    times tell no year. `has_steps`: some step was told.
 
     The events of a launch are held until it trains: who it belongs to may be told after it began.
     """
@@ -51,6 +51,7 @@ class Run:
         self._steps_before: dict[Label, int] = {}
         self._doubtful: Step | None = None
         self.is_year_guessed = False
+        self.has_steps = False
 
     def hear(self, sign: Sign, first_us: int | None) -> Iterator[Event]:
         """What a sign says has happened. `first_us` is the first time that the log tells."""
@@ -74,6 +75,7 @@ class Run:
         number = step.step
         if not number:
             return ()
+        self.has_steps = True
         launch = self._launch or self._open(None)
         last = launch.steps.get(step.label, 0)
         if number < last:

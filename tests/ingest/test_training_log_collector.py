@@ -1083,6 +1083,15 @@ def test_a_log_without_times_is_refused_with_a_remedy() -> None:
         read("iter 10: loss 2.5, time 100.00ms, mfu 30.00%")
 
 
+def test_a_log_whose_steps_tell_no_time_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    launch = "2026-03-01 10:00:00 Starting job: a model"
+    read(launch, "iter 10: loss 2.5, time 100.00ms", "2026-03-01 10:01:00 step: 20 loss: 2.4")
+    assert "" == caplog.text
+
+    read(launch, "iter 10: loss 2.5, time 100.00ms, mfu 30.00%", "2026-03-01 10:01:00 bye")
+    assert "no line that tells a step tells a time" in caplog.text
+
+
 def test_a_log_of_nothing_known_is_refused_with_a_remedy() -> None:
     with pytest.raises(UnreadableDump, match=r"no line that a pattern .* ett.toml"):
         read("2026-03-01 10:00:00 Listening on port 80")
