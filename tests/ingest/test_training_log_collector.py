@@ -496,6 +496,29 @@ def test_a_log_of_detectron_into_which_another_launch_writes_tells_two() -> None
     assert [(660.0, 59)] == resumed(told)
 
 
+@pytest.mark.parametrize(
+    ("mode", "blocked", "written"),
+    [("async", (20.0, 21.5), [(21.5, 26.0)]), ("sync", (20.0, 26.0), [])],
+)
+def test_orbax_tells_for_how_long_a_save_blocks_training(
+    mode: str, blocked: tuple[float, float], written: list[tuple[float, float]]
+) -> None:
+    told = read(
+        "2026-03-01T10:00:10Z completed step: 10, seconds: 0.5, TFLOP/s/device: 90.1",
+        "2026-03-01T10:00:20Z [process=0] Saving checkpoint at step 12",
+        f"2026-03-01T10:00:21.5Z [process=0] [{mode}] Finished blocking save in 1.50 seconds. "
+        "Continuing save @ /c/12.",
+        *(["2026-03-01T10:00:25Z completed step: 13, seconds: 0.5, TFLOP/s"] * (mode == "async")),
+        f"2026-03-01T10:00:26Z [process=0] [{mode}] Finished save in 6.00 seconds @ /c/12",
+        "2026-03-01T10:00:30Z completed step: 20, seconds: 0.5, TFLOP/s/device: 90.1",
+    )
+
+    assert [blocked] == spans(told, "checkpoint_save")
+    assert written == [
+        (since(e), (e["end_us"] - us(DAY)) / SECOND_US) for e in told if "end_us" in e
+    ]
+
+
 def test_olmo_trains_once_it_says_so() -> None:
     told = read(
         "2026-03-01 10:00:00.000\tnode-1:0\ttrain:417\tINFO\tCLI environment prepared",
