@@ -39,7 +39,8 @@ class Launch:
     `generation` is the agent's own count of restarts. Workers that it starts anew because others
     asked for it are not in it: `rejoins` counts those, and after one, up to a failure of this
     agent's own workers, which generation runs is not known here. `pauses` are those of all
-    launches of a file, `pause` is this one's newest.
+    launches of a file, `pause` is this one's newest. `completed_us` is when the trainer that wrote
+    into the same file said that it is done.
     """
 
     run: Run
@@ -67,6 +68,9 @@ class Launch:
     has_rejoined: bool = False
     pauses: list[Pause] = field(default_factory=list)
     pause: Pause | None = None
+    has_trainer: bool = False
+    completed_us: int | None = None
+    is_closed: bool = False
     _has_attempt: bool = False
     _is_first: bool = True
 
@@ -86,6 +90,12 @@ class Launch:
     def is_over(self) -> bool:
         """Whether it said how it ended."""
         return self.stop is not None or self.finished_us is not None or self.done_us is not None
+
+    @property
+    def is_silent_of_end(self) -> bool:
+        """Whether it said neither how it ended nor that any of its workers died."""
+        has_failed = any(failure.is_certain for failure in self.failures.told)
+        return not self.is_over and self.failed_us is None and not has_failed
 
     @property
     def is_under_way(self) -> bool:
@@ -193,12 +203,20 @@ def end_generation(launch: Launch) -> Iterator[Event]:
         launch.generation += 1
 
 
+def complete(launch: Launch, at_us: int) -> Iterator[Event]:
+    """The trainer says that it is done, which may be read after all that the agent says."""
+    launch.completed_us = max(at_us, launch.completed_us or 0)
+    if launch.is_closed and launch.is_silent_of_end:
+        yield _end(launch, launch.completed_us, Outcome.COMPLETED)
+
+
 def close(launch: Launch) -> Iterator[Event]:
     """What is left to say when nothing more is told of a launch."""
+    launch.is_closed = True
     last_us = launch.seen_us
     if last_us is None and launch.failed_us is None:
         return
-    if launch._is_first and not launch.is_under_way:
+    if launch._is_first and not launch.is_under_way and not launch.has_trainer:
         # that an agent began and no more: a log that keeps to warnings is silent of a good end
         is_named = launch.run.is_named(launch.run_id, launch.scheduler_job)
         if launch.began_us is not None and is_named:
@@ -215,6 +233,9 @@ def close(launch: Launch) -> Iterator[Event]:
         yield from _failed(launch, max(launch.failed_us, launch.done_us or 0))
     elif launch.stop is not None:
         yield from _stopped(launch, launch.stop)
+    elif launch.completed_us is not None and launch.is_silent_of_end:
+        # a log that keeps to warnings tells no good end
+        yield _end(launch, launch.completed_us, Outcome.COMPLETED)
     elif last_us is not None and (launch.began_us is not None or launch.generation is not None):
         for failure in launch.failures.told:
             if failure.is_certain:

@@ -115,11 +115,17 @@ class Reader:
         for launch in reversed(self._begun):
             if launch.began_us is not None and launch.began_us <= event["at_us"]:
                 self._trained = launch
+                if event["event"] == EventKind.ATTEMPT_END:
+                    yield from launches.complete(launch, event["at_us"])
+                    return
+                launch.has_trainer = True
                 for told in self._training.hear(event, launch.run_id, self._pauses):
                     yield {**told, **launches.of_launch(launch)}
                 yield {**event, **launches.of_launch(launch)}
                 return
-        yield self._loose(event)
+        is_end = event["event"] == EventKind.ATTEMPT_END
+        if not is_end or all(launch.is_silent_of_end for launch in self._begun):
+            yield self._loose(event)
 
     def close_trainer(self) -> Iterator[Event]:
         """The trainer says nothing more in this file."""

@@ -23,7 +23,7 @@ from ingest.collectors.training_log_signs import Sign, Signs
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.errors import UnreadableDump
-from ingest.events import Event, EventKind, Item, Rejected, Says
+from ingest.events import Event, EventKind, Item, Outcome, Rejected, Says
 
 _Item = TypeVar("_Item")
 _LOG = logging.getLogger("ingest")
@@ -107,13 +107,15 @@ def _place(dump: Dump) -> Place:
 
 
 def trainer_events(dump: Dump, reading: Reading) -> Iterator[Event]:
-    """What the trainer tells in a log that also tells who launched it: phases, steps and what was
-    restored, of no job and no launch. The launcher's collector knows those, and its ends.
+    """What the trainer tells in a log that also tells who launched it: phases, steps, what was
+    restored, and that it is done, of no job and no launch. The launcher's collector knows those,
+    and other ends.
     """
     signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
     run = Run(place_of(dump), reading.cluster)
     for event in _events(signs, run, signs.read(dump.lines())):
-        if event["event"] in _TRAINERS_OWN or "resumed_from_step" in event:
+        is_done = event.get("outcome") == Outcome.COMPLETED
+        if event["event"] in _TRAINERS_OWN or is_done or "resumed_from_step" in event:
             event.pop("job_id", None)
             event.pop("run_key", None)
             event.pop("scheduler_job", None)

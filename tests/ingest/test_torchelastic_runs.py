@@ -23,6 +23,7 @@ from tests.ingest.torchelastic_dumps import (
     events_of,
     fails,
     finishes,
+    glog,
     launched,
     raised,
     record,
@@ -242,6 +243,47 @@ def test_training_that_does_not_go_on_ended_where_the_agents_met(tmp_path: Path)
         for event in told
         if event.get("phase") == "training" and event["event"] != "phase_start"
     ]
+
+
+def silent(pid: int, minute: int) -> list[str]:
+    """What a trainer and an agent that keeps to warnings, as by default, write into one log."""
+    began = 60 * (minute - 41) - 37
+    return [
+        glog(began, "run", "Setting OMP_NUM_THREADS environment variable", pid=pid, level="W"),
+        *(step(f"{minute}:{second}", second) for second in range(10, 30, 5)),
+        f"[default0]:[2026-11-20 05:{minute}:30][rank0][INFO] Training completed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("later", "outcomes"),
+    [
+        ([], ["completed"]),
+        (fails(60, 1), ["failed"]),
+        (raised("ValueError: 7"), []),
+        ([glog(60, "elastic/agent/server/api", "Received 15 death signal")], ["failed"]),
+    ],
+)
+def test_a_trainer_that_is_done_has_completed_where_its_agent_says_nothing_of_an_end(
+    later: list[str], outcomes: list[str], tmp_path: Path
+) -> None:
+    told = events_of(written(tmp_path, *silent(8489, 42), *later))
+
+    assert outcomes == [event["outcome"] for event in told if event["event"] == "attempt_end"]
+    assert [23.0] == [
+        since_begun(event["at_us"]) for event in told if event["event"] == "attempt_start"
+    ]
+
+
+def test_runs_of_silent_agents_in_one_log_are_completed_each(tmp_path: Path) -> None:
+    assert 0 == ingest(
+        tmp_path / "warehouse", written(tmp_path, *silent(7, 42), *silent(8, 52), name="a.log")
+    )
+
+    assert [(1, "completed", 30.0), (2, "completed", 30.0)] == rows(
+        tmp_path / "warehouse",
+        "select attempt, outcome, wall_seconds from attempts order by attempt",
+    )
 
 
 def test_an_agent_in_the_place_of_a_killed_one_goes_on_from_the_generation_that_runs(

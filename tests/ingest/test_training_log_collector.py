@@ -1373,7 +1373,10 @@ def test_in_a_log_that_torchrun_shares_the_trainer_tells_of_no_launch(real_logs:
     log = real_logs / "torch" / "job_1153" / "slurm.out"
     told = list(trainer_events(dump_at(log), reading()))
 
-    assert {"phase_start", "phase_end", "progress", "alive"} == {event["event"] for event in told}
+    assert {"phase_start", "phase_end", "progress", "alive", "attempt_end"} == {
+        event["event"] for event in told
+    }
+    assert {"completed"} == {event["outcome"] for event in of(told, "attempt_end")}
     assert [80] == [event["resumed_from_step"] for event in told if "resumed_from_step" in event]
     assert set() == {"job_id", "run_key", "scheduler_job"} & {key for e in told for key in e}
     assert 240 == max(event["step"] for event in of(told, "progress"))
