@@ -121,8 +121,11 @@ def against(ratio: float | None, target: float | None) -> str:
 def shares(areas: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
     """One row an area: amount, share_ratio, previous_share_ratio and difference_ratio.
 
-    An area that one of the windows lacks has share 0 there, so that the differences add up.
+    An area that one of the windows lacks has share 0 there, so that the differences add up. There
+    are none where one of them has no share at all: nothing ran, or nothing of it is instrumented.
     """
+    is_compared = all(frame["share_ratio"].count() for frame in (areas, earlier))
+    earlier = earlier if is_compared else earlier.clear()
     now, before = (
         frame.group_by("area").agg(pl.col("amount", "share_ratio").sum())
         for frame in (areas, earlier)

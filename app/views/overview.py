@@ -125,9 +125,14 @@ with (
 
 with right, parts.card("What moved ETT", "What lifted it, what pulled it down, and was it mix?"):
     if before.get("ett") is None or now["ett"] is None:
+        why_no_ett_before = (
+            f"no ETT is known of {words.days(*chosen.previous[2:])}"
+            if chosen.is_compared
+            else "choose previous under Compared with"
+        )
         st.caption(
             "There is nothing to compare with: "
-            + (silent or chosen.why_not_compared or "choose previous under Compared with")
+            + (silent or chosen.why_not_compared or why_no_ett_before)
             + "."
         )
     else:

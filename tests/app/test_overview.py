@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app import kpis, selects
 from app.warehouse import connect
 from queries import published
 from tests.app import serving
@@ -86,6 +87,39 @@ def test_the_rate_of_the_budget_is_of_the_days_that_there_are(warehouse: Path) -
 
     # of 10 % a fifth was lost in ten days: the rest lasts four times as long
     assert any("40.0 days at this rate" in text for text in said(open_page()))
+
+
+def test_a_team_that_did_not_run_before_has_nothing_to_compare_with(warehouse: Path) -> None:
+    old, new = (
+        serving.Attempt(team, 1, at, {"effective": 600.0, "scheduling": 60.0}, team=team)
+        for team, at in (("old", datetime(2026, 1, 3, 9)), ("new", datetime(2026, 3, 3, 9)))
+    )
+    serving.publish(warehouse, serving.Warehouse(attempts=[old, new]))
+
+    assert any(
+        "nothing to compare with: no ETT is known of 18 Feb to 24 Feb." in text
+        for text in said(open_page(team="new", days="7"))
+    )
+
+
+def test_time_that_was_uninstrumented_has_no_shares_to_compare_with(warehouse: Path) -> None:
+    at = datetime(2026, 3, 3, 9)
+    attempts = [
+        serving.Attempt("mute", 1, at - timedelta(days=days), {"uninstrumented": 600.0})
+        for days in (7, 40)
+    ]
+    told = serving.Attempt("told", 1, at, {"effective": 600.0, "scheduling": 60.0})
+    serving.publish(warehouse, serving.Warehouse(attempts=[*attempts, told]))
+    areas, earlier = (
+        connect(published(warehouse)).cursor().sql(selects.AREAS, params=[*scope, "gpu"]).pl()
+        for scope in (
+            ("fleet", "all", LAST - timedelta(days=6), LAST),
+            ("fleet", "all", LAST - timedelta(days=13), LAST - timedelta(days=7)),
+        )
+    )
+
+    for shares in (kpis.shares(areas, earlier), kpis.shares(earlier, areas)):
+        assert {None} == set(shares["difference_ratio"])
 
 
 def test_a_team_is_shown_with_its_target(fleet: Path) -> None:
