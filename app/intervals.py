@@ -1,6 +1,7 @@
 """The model of checkpoint intervals (METRICS.md section 3), and the steps of its sliders.
 
 Knows no database: what is measured comes in as arguments. Intervals and blocking are in seconds.
+Its shares are of first order: above 1 they are told as all of it.
 """
 
 from __future__ import annotations
@@ -16,17 +17,25 @@ _DECADE: Final = (*range(10, 30), *range(30, 60, 2), 45, *range(60, 100, 5))
 
 def unsaved_ratio(interval: float, per_day: float) -> float:
     """The share of train-loop time that interruptions discard: half an interval each."""
-    return per_day * interval / 2 / DAY
+    return min(1.0, per_day * interval / 2 / DAY)
 
 
 def blocked_ratio(interval: float, blocked: float) -> float:
     """The share of train-loop time that saves block."""
-    return blocked / interval
+    return min(1.0, blocked / interval)
 
 
 def wasted_ratio(interval: float, blocked: float, per_day: float) -> float:
     """Both together."""
-    return unsaved_ratio(interval, per_day) + blocked_ratio(interval, blocked)
+    return min(1.0, unsaved_ratio(interval, per_day) + blocked_ratio(interval, blocked))
+
+
+def is_coarse(interval: float, per_day: float) -> bool:
+    """Whether more than one interruption falls into an interval, of which the shares make too much.
+
+    Of x interruptions that come at random, 1 - x / (exp(x) - 1) of it is lost, and not x / 2.
+    """
+    return per_day * interval > DAY
 
 
 def best_interval(blocked: float, per_day: float) -> float:

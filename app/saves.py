@@ -120,20 +120,27 @@ def sentence(
 ) -> str:
     """What the chosen interval loses, and what the best one would gain, in words.
 
-    No gain where something was not measured: the sliders then start at an example. `name` turns a
-    team into what the sentence is for, such as `words.code` for Markdown.
+    No gain where something was not measured: the sliders then start at an example; and none where
+    the model is too coarse. `name` turns a team into what the sentence is for, such as `words.code`
+    for Markdown.
     """
     loses, least = saving.wasted(saving.interval), saving.wasted(saving.best)
     said = (
         f"At {words.duration(saving.interval)} this loses {words.ratio(loses, 2)} of "
         f"train-loop time. At {words.duration(saving.best)} it would lose {words.ratio(least, 2)}"
     )
+    coarse = (
+        f" More than one interruption falls into {words.duration(saving.interval)}, of which the "
+        "model makes too much: no gain is told."
+        if intervals.is_coarse(saving.interval, saving.per_day)
+        else ""
+    )
     invented = [what for what, value in _measured(habits).items() if not value]
     if invented:
-        return f"Not measured here, an example: {' and '.join(invented)}. {said}."
+        return f"Not measured here, an example: {' and '.join(invented)}. {said}.{coarse}"
     loop = habits.get("held_loop_seconds")
-    if not loop:
-        return f"{said}."
+    if coarse or not loop:
+        return f"{said}.{coarse}"
     weekly = (loses - least) * loop / chosen.days * _WEEK
     of_whom = "the fleet" if chosen.team == filters.FLEET else name(chosen.team)
     return (
@@ -150,6 +157,8 @@ def why_no_gain(habits: Mapping[str, Any]) -> str:
         return "no attempt saved twice"
     if not habits["interruptions"] and not habits["fleet_interruptions_per_job_day"]:
         return "nothing was interrupted"
+    if not habits["checkpoint_save_p50_seconds"]:
+        return "of saves their ends alone are told, and not what they block"
     return "the GPUs of these jobs are unknown"
 
 

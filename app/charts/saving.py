@@ -91,12 +91,13 @@ def explorer(saving: Saving, palette: Palette, height: int) -> go.Figure:
     x = np.geomspace(first, last, 240)
     unsaved = np.array([intervals.unsaved_ratio(each, saving.per_day) for each in x])
     blocked = np.array([intervals.blocked_ratio(each, saving.blocked) for each in x])
+    both = np.minimum(1.0, unsaved + blocked)
     top = min(1.0, 1.3 * max(2.4 * saving.wasted(saving.best), *map(saving.wasted, marked)))
     best, chosen = saving.best, saving.interval
     traces = [
         _curve(x, unsaved, palette.area("unsaved"), "solid", 1.75, "discarded by interruptions"),
         _curve(x, blocked, palette.muted, "dash", 1.75, "blocked by saves"),
-        _curve(x, unsaved + blocked, palette.text, "solid", 2.75, "both together"),
+        _curve(x, both, palette.text, "solid", 2.75, "both together"),
         {
             "type": "scatter",
             "name": "marks",

@@ -89,7 +89,8 @@ with parts.card(
         f"{words.ratio(BAND, 0)} of the best interval, an exact choice does not matter. Half or "
         "double the best costs a quarter more. The model counts interruptions inside the train "
         "loop only, takes the blocking of a save as constant, and an interruption as equally "
-        "likely at any moment of an interval."
+        "likely at any moment of an interval; what an async save uploads beside training, and may "
+        "lose, it leaves out."
     )
 
 left, right = st.columns([1, 2], gap="small")

@@ -50,7 +50,8 @@ rated as (
         case when rates.interruptions >= 5 then rates.per_day else rates.fleet_per_day end
             as interruptions_per_day,
         rates.fleet_per_day as fleet_interruptions_per_day,
-        habits.interval_us / 1e6 as interval_seconds,
+        -- saves that all began at one instant tell no interval
+        nullif(habits.interval_us, 0) / 1e6 as interval_seconds,
         habits.blocked_us / 1e6 as blocked_seconds,
         habits.loop_us / 1e6 as loop_seconds,
         habits.unsaved_us / 1e6 as unsaved_seconds,
@@ -70,15 +71,21 @@ select
     case when is_interruption then interval_seconds / 2 else interval_seconds * 0 end
         as modelled_unsaved_seconds,
     loop_seconds / interval_seconds * blocked_seconds as modelled_blocked_seconds,
-    -- null: nothing was ever interrupted, and any interval is too short
-    sqrt(2 * blocked_seconds * 86400 / nullif(interruptions_per_day, 0)) as best_interval_seconds,
+    -- null: nothing was ever interrupted, and any interval is too short; or only the ends of saves
+    -- are told, so that what they block is not known
+    sqrt(2 * nullif(blocked_seconds, 0) * 86400 / nullif(interruptions_per_day, 0))
+        as best_interval_seconds,
+    -- nothing loses more than all of it
     case
-        when interruptions_per_day > 0
+        when interruptions_per_day > 0 and blocked_seconds > 0 and interval_seconds > 0
             then
                 loop_seconds * (
-                    interruptions_per_day * interval_seconds / 2 / 86400
-                    + blocked_seconds / interval_seconds
-                    - sqrt(2 * blocked_seconds * interruptions_per_day / 86400)
+                    least(
+                        1,
+                        interruptions_per_day * interval_seconds / 2 / 86400
+                        + blocked_seconds / interval_seconds
+                    )
+                    - least(1, sqrt(2 * blocked_seconds * interruptions_per_day / 86400))
                 )
     end as gain_seconds
 from rated

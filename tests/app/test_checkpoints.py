@@ -120,6 +120,61 @@ def test_the_gain_is_what_the_interval_costs_above_the_best(ingested: Path) -> N
     assert pytest.approx(4 * 3600 * 64 * share) == found["rarely"]["gain_seconds"]
 
 
+def test_no_interval_costs_more_than_the_whole_train_loop(tmp_path: Path) -> None:
+    """`rare` saves every four hours in a team that is stopped 24 times a day."""
+    short = [
+        event
+        for number in range(1, 25)
+        for event in attempt(
+            "often",
+            number,
+            START + timedelta(hours=number),
+            trains=600,
+            saves_every=200,
+            outcome="failed",
+        )
+    ]
+    rare = attempt("rare", 1, START, trains=9 * 3600, saves_every=4 * 3600)
+    ingest(tmp_path, [*short, *rare], START + timedelta(days=3))
+    days = START.date(), START.date() + timedelta(days=2)
+    found = macro(tmp_path, "from checkpoint_gains('fleet', 'all', $1, $2, 'wall')", *days)
+    [gain] = [row["gain_seconds"] for row in found if row["job_id"] == "rare"]
+    per_day = 24 * 86400 / (24 * 600 + 9 * 3600)
+
+    assert pytest.approx(9 * 3600 * (1 - (2 * 15 * per_day / 86400) ** 0.5)) == gain
+
+
+def test_saves_of_which_the_end_alone_is_told_have_no_best_interval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    told = attempt("plain", 1, START, trains=6e3, saves_every=600, blocked=0, outcome="failed")
+    ingest(tmp_path, told, START + timedelta(days=1))
+    [habits] = macro(
+        tmp_path, "from modelled_checkpoints('fleet', 'all', $1, $1, 'gpu')", START.date()
+    )
+
+    assert (600, 0) == (habits["interval_seconds"], habits["blocked_seconds"])
+    assert (None, None) == (habits["best_interval_seconds"], habits["gain_seconds"])
+
+    page = open_page(CHECKPOINTS, days="7")
+
+    assert any("their ends alone are told, and not what they block" in text for text in said(page))
+
+
+def test_saves_that_began_at_one_instant_have_no_interval(tmp_path: Path) -> None:
+    base = {"job_id": "at-once", "attempt": 1, "event": "phase_start", "phase": "checkpoint_save"}
+    at, until = (f"{START + timedelta(seconds=each):%Y-%m-%dT%H:%M:%SZ}" for each in (300, 310))
+    together = [{**base, "ts": at, "end_ts": until, "step": step} for step in (1, 2, 3)]
+    told = attempt("at-once", 1, START, trains=600, outcome="failed")
+    ingest(tmp_path, [*told, *together], START + timedelta(days=1))
+    [habits] = macro(
+        tmp_path, "from modelled_checkpoints('fleet', 'all', $1, $1, 'gpu')", START.date()
+    )
+
+    assert (None, None) == (habits["interval_seconds"], habits["modelled_blocked_seconds"])
+
+
 def test_save_times_are_those_of_the_window(ingested: Path) -> None:
     columns = "checkpoint_saves, checkpoint_save_p50_seconds, checkpoint_save_p90_seconds"
     alone, among_all = (
@@ -169,6 +224,17 @@ def test_the_scenario_of_the_source_is_a_link(saved: Path) -> None:
 
     assert any(
         "At 1 h this loses 6.67 % of train-loop time. At 15 min 30 s it would lose 3.23 %" in text
+        for text in markdown(page)
+    )
+
+
+def test_where_the_model_is_too_coarse_no_gain_is_told(saved: Path) -> None:
+    page = open_page(CHECKPOINTS, days="7", b="15", f="50", i="240")
+
+    assert any(
+        "At 4 h this loses 100.00 % of train-loop time. At 3 min 48 s it would lose 13.18 %. More "
+        "than one interruption falls into 4 h, of which the model makes too much: no gain is told."
+        in text
         for text in markdown(page)
     )
 

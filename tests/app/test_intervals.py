@@ -44,6 +44,25 @@ def test_no_interval_is_better_than_the_best(blocked: float, per_day: float, oth
     assert least <= intervals.wasted_ratio(other, blocked, per_day) * (1 + 1e-12)
 
 
+@given(blocked=st.floats(0.5, 60), expected=st.floats(0.001, 5), interval=st.floats(600, 14400))
+def test_the_share_is_never_less_than_what_random_interruptions_cost(
+    blocked: float, expected: float, interval: float
+) -> None:
+    """An interval that is not interrupted takes (exp(x) - 1) / x of its time on the average."""
+    per_day = expected * intervals.DAY / interval
+    true = 1 - (1 - blocked / interval) * expected / math.expm1(expected)
+    told = intervals.wasted_ratio(interval, blocked, per_day)
+
+    assert true <= told <= 1
+    assert intervals.is_coarse(interval, per_day) or told < 1.27 * true
+    assert expected > 0.1 or told < 1.04 * true
+
+
+def test_nothing_loses_more_than_all_of_it() -> None:
+    assert (1, 1) == (intervals.wasted_ratio(14400, 15, 50), intervals.wasted_ratio(60, 300, 1))
+    assert (1, 1) == (intervals.unsaved_ratio(14400, 50), intervals.blocked_ratio(60, 300))
+
+
 def test_the_steps_hold_what_a_person_would_name() -> None:
     assert {5, 10, 15, 30, 45, 60, 90, 120, 240} <= set(intervals.steps(1, 240))
     assert {0.5, 1, 15, 20, 300} <= set(intervals.steps(0.5, 300))
