@@ -160,8 +160,10 @@ def _where(digest: Digest) -> str:
 
 
 def _moves(digest: Digest) -> str:
-    if digest.change is None or digest.moves.is_empty():
+    if digest.change is None:
         return _card("What moved ETT", "", "<p>There is no week before to compare with.</p>")
+    if digest.moves.is_empty():
+        return _card("What moved ETT: 0.00 pp", "", "<p>Nothing moved it.</p>")
     figure = moved(digest.moves, LIGHT)
     rows = [
         ("job mix" if area == "job_mix" else words.area(area), words.points(ratio, 2))

@@ -178,7 +178,8 @@ def _moves(digest: Digest) -> list[str]:
         f"- {'job mix' if area == 'job_mix' else words.area(area)} {words.points(moved, 2)}"
         for area, moved in digest.moves.select("area", "moved_ratio").iter_rows()
     ]
-    return [f"## What moved ETT: {words.points(digest.change, 2)}", "\n".join(lines)]
+    told = "\n".join(lines) if lines else "Nothing moved it."
+    return [f"## What moved ETT: {words.points(digest.change, 2)}", told]
 
 
 def _teams(digest: Digest) -> list[str]:

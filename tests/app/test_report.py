@@ -46,6 +46,23 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return printed.err
 
 
+def test_weeks_of_the_same_ett_are_compared_though_nothing_moved(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempts = [
+        serving.Attempt(f"job-{day}", 1, datetime(2026, 2, day, 9), {"effective": 600.0})
+        for day in (16, 17, 24, 25)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = written(capsys, "--week", WEEK, "--format", "html")
+    text = written(capsys, "--week", WEEK, "--format", "md")
+
+    assert "no week before" not in page
+    for told in (page, text):
+        assert "What moved ETT: 0.00 pp" in told
+        assert "Nothing moved it." in told
+
+
 def test_a_format_that_reports_nothing_is_named_without_marks_of_markdown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
