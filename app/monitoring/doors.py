@@ -20,7 +20,13 @@ from typing import Final
 
 import bcrypt
 
-from app.monitoring.web_config import UnusableWebConfig, WebConfig, read_web_config, tls_context
+from app.monitoring.web_config import (
+    Tls,
+    UnusableWebConfig,
+    WebConfig,
+    read_web_config,
+    tls_context,
+)
 
 _MOST_REMEMBERED: Final = 100
 _LONGEST_PASSWORD: Final = 72  # bytes; bcrypt takes no more
@@ -104,7 +110,7 @@ class Doors:
     def _no_wider(
         self, config: WebConfig, context: ssl.SSLContext | None
     ) -> tuple[WebConfig, ssl.SSLContext | None]:
-        if (self._config.users and not config.users) or (self._config.tls and not config.tls):
+        if (self._config.users and not config.users) or _is_less(config.tls, self._config.tls):
             raise UnusableWebConfig(
                 f"{self._path} asks for less than before: restart ett-exporter if that is meant."
             )
@@ -121,6 +127,13 @@ def _opened(path: Path | None) -> tuple[WebConfig, ssl.SSLContext | None]:
         return WebConfig(), None
     config = read_web_config(path)
     return config, tls_context(path, config.tls) if config.tls else None
+
+
+def _is_less(tls: Tls | None, before: Tls | None) -> bool:
+    """Whether it asks a client for less: no TLS, an older one, or no certificate of its own."""
+    if before is None:
+        return False
+    return tls is None or tls.clients < before.clients or tls.min_version < before.min_version
 
 
 def _cost(config: WebConfig) -> int:

@@ -169,6 +169,35 @@ def test_what_is_renewed_counts_at_once_and_nothing_opens_meanwhile(
     assert 401 == still_asked
 
 
+@pytest.mark.parametrize(
+    "less",
+    [
+        TLS,
+        {**TLS, "client_auth_type": "VerifyClientCertIfGiven", "client_ca_file": "ca.crt"},
+        {**TLS, "client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": "ca.crt"},
+    ],
+    ids=["no certificate of clients", "one if given", "an older TLS"],
+)
+def test_a_config_that_asks_less_of_clients_counts_only_from_the_next_start(
+    pki: Path, less: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    mutual = {
+        **TLS,
+        "client_auth_type": "RequireAndVerifyClientCert",
+        "client_ca_file": "ca.crt",
+        "min_version": "TLS13",
+    }
+    doors = Doors(written(pki, tls_server_config=mutual))
+    before = doors._config
+    written(pki, tls_server_config=less)
+    near, far = socket.socketpair()
+    with near, far, doors.around(near):
+        pass
+
+    assert before == doors._config
+    assert "asks for less than before: restart ett-exporter if that is meant." in caplog.text
+
+
 def test_answers_tell_a_browser_to_do_nothing_with_them(follower: Follower) -> None:
     with serving(follower, None) as port:
         replies = [plainly(port, path) for path in ("/metrics", "/-/ready", "/nowhere")]
