@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from queries.settings import unknown_setting
+
 SIGNED_IN_FOR: Final = timedelta(hours=24)  # a cookie alone would let in for 30 days who has left
 _KEYS: Final = ("domains", "addresses", "groups", "secrets")
 _PROVIDER: Final = (
@@ -56,7 +58,13 @@ def read_readers(path: Path) -> Readers | None:
 
     Raises UnusableAuth: a list that cannot be read must not let everybody in.
     """
-    table = _tables(path, "auth")
+    try:
+        told = _read(path)
+    except FileNotFoundError:
+        return None
+    if unknown_name := unknown_setting(told):
+        raise UnusableAuth(f"{path}: {unknown_name}")
+    table = _auth(path, told)
     if table is None:
         return None
     unknown = sorted(table.keys() - set(_KEYS))
@@ -88,7 +96,10 @@ def provider(secrets: Path) -> dict[str, str]:
 
     Raises UnusableAuth, without a secret in it, where nobody could sign in, or not safely.
     """
-    table = _tables(secrets, "auth", must_exist=True)
+    try:
+        table = _auth(secrets, _read(secrets))
+    except FileNotFoundError:
+        raise UnusableAuth(f"{secrets} is not there: streamlit's secrets, with [auth].") from None
     if table is None:
         raise UnusableAuth(f"{secrets} has no [auth] with {', '.join(_PROVIDER)}.")
     for name in _PROVIDER:
@@ -139,20 +150,22 @@ def judged(readers: Readers, claims: Mapping[str, Any], now: datetime) -> Verdic
     return Verdict.WELCOME if claims.get("email_verified") is True else Verdict.UNCONFIRMED
 
 
-def _tables(path: Path, name: str, *, must_exist: bool = False) -> dict[str, Any] | None:
+def _read(path: Path) -> dict[str, Any]:
+    """Raises FileNotFoundError, and UnusableAuth."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        if must_exist:
-            raise UnusableAuth(f"{path} is not there: streamlit's secrets, with [auth].") from None
-        return None
+        raise
     # not what the parser says: it may quote the line, and with it a secret
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no TOML in UTF-8"
         raise UnusableAuth(f"{path} cannot be read: {why}.") from None
-    value = table.get(name)
+
+
+def _auth(path: Path, told: dict[str, Any]) -> dict[str, Any] | None:
+    value = told.get("auth")
     if value is not None and not isinstance(value, dict):
-        raise UnusableAuth(f"{path}: {name} must be a table, as in [{name}].")
+        raise UnusableAuth(f"{path}: auth must be a table, as in [auth].")
     return value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -12,6 +11,8 @@ import yaml
 from deploy import rules, services
 from deploy.dashboard import dashboard_json
 from deploy.thresholds import Thresholds, UnusableSettings, read_thresholds
+from ingest import places
+from ingest.errors import UnusableArguments
 
 _FOLDER = Path(__file__).parent
 _HEAD = "# Written by `make deploy`; thresholds are [alerts] in ett.toml.\n"
@@ -36,8 +37,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=_FOLDER, help="where to (default: deploy/)")
     chosen = parser.parse_args()
     try:
-        limits = read_thresholds(Path(os.environ.get("ETT_CONFIG", "ett.toml")))
-    except UnusableSettings as error:
+        limits = read_thresholds(places.config())
+    except (UnusableArguments, UnusableSettings) as error:
         print(f"deploy: {error}", file=sys.stderr)
         return 2
     for name, text in files(limits).items():

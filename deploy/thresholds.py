@@ -6,6 +6,8 @@ import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from queries.settings import unknown_setting
+
 
 class UnusableSettings(ValueError):
     """`ett.toml` says something that no alert can be made from."""
@@ -39,11 +41,14 @@ def read_thresholds(path: Path) -> Thresholds:
     Raises UnusableSettings naming the setting.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("alerts", {})
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Thresholds()
     except (OSError, ValueError, RecursionError) as error:  # also what is no UTF-8, or no TOML
         raise UnusableSettings(f"{path} cannot be read: {error}") from None
+    if unknown := unknown_setting(told):
+        raise UnusableSettings(f"{path}: {unknown}")
+    table = told.get("alerts", {})
     if not isinstance(table, dict):
         raise UnusableSettings(f"{path}: alerts must be a table, as in [alerts].")
     for name, value in table.items():

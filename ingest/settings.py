@@ -20,13 +20,7 @@ from ingest.dumps import UNPACKED_RATIO
 from ingest.errors import UnusableArguments
 from ingest.warehouse import Storage
 from queries.regressions import Settings as DetectionSettings
-
-_KNOWN = {
-    "timezone", "stale_after_hours", "targets", "exclude", "identity", "failure_rule",
-    "training_log", "price", "regressions", "unpacked_ratio", "storage", "publish_every",
-    "alerts",  # read by `python -m deploy`
-    "auth",  # read by the dashboard
-}  # fmt: skip
+from queries.settings import unknown_setting
 
 _SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?([KMGT]i?B)")
 _UNITS = {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)} | {
@@ -87,9 +81,8 @@ def read_settings(path: Path) -> Settings:
         return Settings()
     except (OSError, ValueError, RecursionError) as error:  # also what is no UTF-8, or no TOML
         raise UnusableArguments(f"{path} cannot be read: {error}") from None
-    unknown = sorted(table.keys() - _KNOWN)
-    if unknown:
-        raise UnusableArguments(f"{path}: {unknown[0]!r} is no setting. Known: {sorted(_KNOWN)}.")
+    if unknown := unknown_setting(table):
+        raise UnusableArguments(f"{path}: {unknown}")
     exclude = _table(path, table, "exclude")
     misspelt = sorted(exclude.keys() - {"partitions", "names"})
     if misspelt:

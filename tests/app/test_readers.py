@@ -99,6 +99,7 @@ def test_lists_and_the_place_of_the_secrets_are_read(tmp_path: Path) -> None:
         ("[auth]\naddresses = ['ann']", "auth.addresses: 'ann' must be such as"),
         ("[auth]\ndomain = ['example.org']", "auth.domain is no setting. Known: domains"),
         ("[auth]\ngroups = ['a']\nsecrets = 5", "auth.secrets must name"),
+        ("[Auth]\ngroups = ['a']", "'Auth' is no setting. Known: ['alerts', 'auth', "),
     ],
 )
 def test_a_list_that_cannot_be_read_lets_nobody_in(tmp_path: Path, text: str, said: str) -> None:

@@ -16,6 +16,7 @@ from app.monitoring.families import FAMILIES, OF_THE_WATCHER
 from app.palette import AREA_ORDER, DARK
 from deploy import rules
 from deploy.__main__ import files
+from deploy.__main__ import main as write_files
 from deploy.dashboard import queries
 from deploy.thresholds import Thresholds, UnusableSettings, read_thresholds
 
@@ -232,6 +233,7 @@ def test_thresholds_come_from_the_settings_and_reach_the_rules(tmp_path: Path) -
         ("[alerts]\nunsaved_ratio = true", "alerts.unsaved_ratio must be a number above 0"),
         ('[alerts]\ndashboard_url = "ett"', "alerts.dashboard_url must be an address"),
         ("alerts = 3", "alerts must be a table"),
+        ("[alert]\nunsaved_ratio = 0.07", "'alert' is no setting. Known: "),
         ("[alerts", "cannot be read"),
     ],
 )
@@ -241,6 +243,21 @@ def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path, text: str, why: 
 
     with pytest.raises(UnusableSettings, match=why):
         read_thresholds(settings)
+
+
+def test_settings_that_are_named_must_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["deploy", "--folder", str(tmp_path / "out")])
+    monkeypatch.setenv("ETT_CONFIG", "gone.toml")
+
+    assert 2 == write_files()
+    assert "deploy: ETT_CONFIG names gone.toml, which does not exist.\n" == capsys.readouterr().err
+
+    monkeypatch.setenv("ETT_CONFIG", "")
+
+    assert 0 == write_files()
 
 
 def _holds(
