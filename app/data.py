@@ -21,6 +21,7 @@ import streamlit as st
 
 import queries
 from app import shown_sql, warehouse
+from queries.damage import is_damage
 
 # rows are copied once more than by `sql`: they are few
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
@@ -195,7 +196,7 @@ def _view(sql: str) -> str:
 
 def _first_line(error: Exception) -> str:
     told = _told(error)
-    if isinstance(error, _DAMAGED):
+    if isinstance(error, _DAMAGED) or is_damage(error):
         return f"a file is missing or damaged, `ett-warehouse check` says what to do: {told}"
     return told
 

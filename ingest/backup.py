@@ -97,8 +97,14 @@ def restore(source: Path, folder: Path, say: Callable[[str], None]) -> None:
 
 
 def _look_into(path: Path) -> tuple[dict[str, int], list[str]]:
-    """Opens a copy, which takes its log into it as well: schema, publication, detail files."""
+    """Opens a copy, which takes its log into it as well: schema, publication, detail files.
+
+    Reads all of it: raises duckdb.Error where a block is damaged, which would show at a restore.
+    """
     with duckdb.connect(str(path)) as copy:
+        tables = copy.execute("select table_name from duckdb_tables()").fetchall()
+        for (table,) in tables:
+            copy.execute(f"select max(hash(told)) from {table} as told").fetchall()
         [(schema, publication)] = copy.execute(
             "select schema_version, publication from meta"
         ).fetchall()

@@ -26,6 +26,7 @@ from ingest.moment import Moment
 from ingest.progress import Progress
 from ingest.settings import Settings, found_settings
 from ingest.summary import FewOfAKind, Summary
+from queries.damage import is_damage
 from queries.interrupts import as_keyboard_interrupt
 
 PUBLISH_EVERY_SECONDS = 15.0
@@ -232,6 +233,8 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
 
 
 def _why_it_stopped(folder: Path, error: Exception) -> str:
+    if is_damage(error):
+        return warehouse.damaged(folder, error)
     # what the disk refuses at the end of a transaction comes as that transaction's error
     is_refused = any(why in str(error) for why in _REFUSALS)
     if is_refused or isinstance(error, (*_UNWRITABLE, OSError)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from ingest import backup, calendar, check, facts, places, publish, retention, w
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, found_settings
 from ingest.words import counted
+from queries.damage import is_damage
 from queries.interrupts import as_keyboard_interrupt
 
 _EXAMPLES = """\
@@ -49,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("stopped. The warehouse is as it was, or finished by the same command.")
         return 130
     except (duckdb.Error, OSError) as error:
+        if is_damage(error):
+            _say(warehouse.damaged(chosen.warehouse, error))
+            return 2
         _say(
             f"{chosen.warehouse}: {str(error).strip().splitlines()[0]}. What was published before "
             "still stands. Mend that (space, permissions), then run the same command again."
@@ -170,9 +175,10 @@ def _backup(chosen: argparse.Namespace) -> int:
     _refuse_nothing(chosen.warehouse)
     with warehouse.locked(chosen.warehouse, _say_waiting, chosen.wait):
         size = backup.backup(chosen.warehouse, chosen.folder, _say)
-    print(
-        f"{size / 1e6:,.1f} MB in {chosen.folder}. Back with: ett-warehouse restore {chosen.folder}"
-    )
+    back = f"ett-warehouse restore {shlex.quote(str(chosen.folder))}"
+    if chosen.warehouse != places.warehouse():
+        back += f" --warehouse {shlex.quote(str(chosen.warehouse))}"
+    print(f"{size / 1e6:,.1f} MB in {chosen.folder}. Back with: {back}")
     return 0
 
 

@@ -20,12 +20,13 @@ from ingest import calendar, detail
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse
 from queries import model, regression_tables
+from queries.damage import is_damage
 
 KEPT_PUBLICATIONS = 3
 _WHOLE_EVERY = 64
 
-# what DuckDB says of a file that is gone, cut off, or no longer what was written
-_DAMAGED = (
+# what DuckDB says of a file that is gone, of other tables, or in the middle of a damaged one
+_UNREADABLE = (
     duckdb.IOException,
     duckdb.CatalogException,
     duckdb.FatalException,
@@ -65,7 +66,9 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
             shutil.copyfile(base, building)
             _choose(connection, is_whole=False)
             _build(connection, building, settings, now)
-        except _DAMAGED as error:
+        except duckdb.Error as error:
+            if not _is_unreadable(error):
+                raise
             # nobody can build on a file that was damaged; if that is not why, it shows below
             _LOG.warning("%s is no base to build on (%s): building anew", base, error)
             base = None
@@ -106,7 +109,9 @@ def prune(folder: Path) -> None:
     for _, path in numbered[-KEPT_PUBLICATIONS:]:
         try:
             listed |= listed_detail(path)
-        except _DAMAGED as error:
+        except duckdb.Error as error:
+            if not _is_unreadable(error):
+                raise
             # it goes when it is no longer one of the newest; what it leads to is not known
             _LOG.warning("%s cannot be read: %s", path, error)
             return
@@ -124,9 +129,15 @@ def listed_detail(path: Path) -> set[str]:
 def _opens(path: Path) -> bool:
     try:
         listed_detail(path)
-    except _DAMAGED:
+    except duckdb.Error as error:
+        if not _is_unreadable(error):
+            raise
         return False
     return True
+
+
+def _is_unreadable(error: duckdb.Error) -> bool:
+    return isinstance(error, _UNREADABLE) or is_damage(error)
 
 
 def _take_free_number(warehouse: Warehouse) -> int:

@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shlex
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ import duckdb
 
 from ingest import migrations
 from ingest.errors import WarehouseBusy, WarehouseUnusable
+from queries.damage import is_damage
 from queries.interrupts import reached_by_ctrl_c
 from queries.published import SCHEMA_VERSION
 
@@ -100,6 +102,15 @@ def literally(path: Path) -> str:
     return "'" + plain.replace("'", "''") + "'"
 
 
+def damaged(folder: Path, error: Exception) -> str:
+    """What to do where the engine says that the file it writes is damaged."""
+    return (
+        f"{folder / 'warehouse.duckdb'} is damaged: {str(error).strip().splitlines()[0]}. What is "
+        "published is still read. Restore a backup (`ett-warehouse restore DIR --warehouse "
+        f"{shlex.quote(str(folder))}`), or ingest the dumps into a new folder (--warehouse)."
+    )
+
+
 def _acquire(
     lock: IO[str], folder: Path, waiting: Callable[[str], None], patience_seconds: float
 ) -> None:
@@ -176,6 +187,8 @@ def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
             },
         )
     except (OSError, duckdb.Error) as error:
+        if is_damage(error):
+            raise WarehouseUnusable(damaged(path.parent, error)) from None
         raise WarehouseUnusable(f"{path} cannot be opened for writing: {error}") from None
     connection.execute("set TimeZone = 'UTC'")
     # a commit that would write more than this into the log goes into the file at once: what goes

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from app import data
@@ -260,10 +261,59 @@ def test_detail_that_is_gone_or_damaged_is_told_and_made_anew(warehouse: Path, f
     assert not data.detail("first").is_empty()
 
 
-def keeping(name: str, warehouse: Path, **environment: str) -> Ended:
+def test_blocks_of_what_is_published_that_break_are_told_and_made_anew(
+    warehouse: Path, undisturbed: Path, dumps: list[Path]
+) -> None:
+    scribble(published(warehouse))
+    with pytest.raises(data.ViewFailed, match="`ett-warehouse check` says what to do"):
+        data.frame("select count(*) from jobs")
+    checked = keeping("check", warehouse)
+
+    assert (1, True) == (checked.status, "Run `ett-warehouse rebuild`." in checked.said)
+    assert 0 == run(warehouse, dumps[1]).status
+    assert {} == differences(undisturbed, warehouse)
+    assert 0 == keeping("check", warehouse).status
+
+
+def test_blocks_of_the_warehouse_that_break_are_told_with_what_to_do(
+    warehouse: Path, first: Path, dumps: list[Path], tmp_path: Path
+) -> None:
+    file, copy = warehouse / "warehouse.duckdb", tmp_path / "copy"
+    assert 0 == keeping("backup", warehouse, tmp_path / "whole").status
+    with duckdb.connect(str(file), read_only=True) as connection:
+        [(block,)] = connection.execute(
+            "select max(block_id) from pragma_storage_info('told_events')"
+        ).fetchall()
+    scribble(file, block)
+    said = [
+        keeping("rebuild", warehouse),
+        keeping("backup", warehouse, copy),
+        run(warehouse, dumps[1]),
+    ]
+
+    assert [2, 2, 2] == [one.status for one in said]
+    for one in said:
+        assert f"{file} is damaged: Corrupt database file: " in one.said
+        assert f"`ett-warehouse restore DIR --warehouse {warehouse}`" in one.said
+    assert not copy.exists()
+    assert 0 == keeping("restore", warehouse, tmp_path / "whole").status
+    assert {} == differences(first, warehouse)
+
+
+def scribble(path: Path, block: int | None = None) -> None:
+    """Change bytes in a block of a DuckDB file, or in all of them."""
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        places = range(12288 + 100, size, 262_144)
+        for place in places if block is None else [places[block]]:
+            file.seek(place)
+            file.write(bytes(byte ^ 0xFF for byte in os.pread(file.fileno(), 8, place)))
+
+
+def keeping(name: str, warehouse: Path, *arguments: Path, **environment: str) -> Ended:
     """`ett-warehouse` in a process of its own: this one has the published file open as a page."""
     done = subprocess.run(
-        [sys.executable, "-m", "ingest.keep", name, "--warehouse", warehouse],
+        [sys.executable, "-m", "ingest.keep", name, *arguments, "--warehouse", warehouse],
         cwd=ROOT,
         env=os.environ | environment,
         capture_output=True,

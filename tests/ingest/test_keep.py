@@ -401,6 +401,24 @@ def test_a_backup_restored_over_another_warehouse_is_what_it_was(
     assert {} == differences(months, other)
 
 
+def test_a_backup_says_what_brings_this_warehouse_back(
+    warehouse: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warehouse_command("backup", warehouse, tmp_path / "a b")
+    told = capsys.readouterr().out
+    monkeypatch.setenv("ETT_WAREHOUSE", str(warehouse))
+    warehouse_command("backup", warehouse, tmp_path / "usual")
+    told_of_usual = capsys.readouterr().out
+
+    assert told.endswith(
+        f"Back with: ett-warehouse restore '{tmp_path / 'a b'}' --warehouse {warehouse}\n"
+    )
+    assert told_of_usual.endswith(f"Back with: ett-warehouse restore {tmp_path / 'usual'}\n")
+
+
 def test_a_backup_that_was_damaged_is_not_restored(
     warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
