@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -15,6 +15,7 @@ from stat import S_ISDIR, S_ISREG
 from ingest.dumps import leads_out
 
 Key = tuple[int, int]  # device and inode: what a file stays when it is renamed
+Tell = Callable[[Path, str], None]  # what is left out, and why
 
 _MAGIC = frozenset("*?[")
 
@@ -37,7 +38,9 @@ class Sight:
         )
 
 
-def look(arguments: Iterable[str], known: Iterable[Sight] = ()) -> dict[Key, Sight]:
+def look(
+    arguments: Iterable[str], known: Iterable[Sight] = (), tell: Tell = lambda path, why: None
+) -> dict[Key, Sight]:
     """Every file behind the paths, folders and patterns, each once, in a stable order.
 
     A known file that left them for another name in its folder is still seen: a log that is rotated
@@ -45,7 +48,7 @@ def look(arguments: Iterable[str], known: Iterable[Sight] = ()) -> dict[Key, Sig
     """
     seen: dict[Key, Sight] = {}
     for argument in arguments:
-        for sight in _behind(argument):
+        for sight in _behind(argument, tell):
             seen.setdefault(sight.key, sight)
     gone = [one for one in known if one.key not in seen]
     for sight in _moved(gone):
@@ -79,7 +82,7 @@ def _fixed(argument: str) -> str:
     return argument if place is None else str(Path(*parts[:place]))
 
 
-def _behind(argument: str) -> Iterator[Sight]:
+def _behind(argument: str, tell: Tell) -> Iterator[Sight]:
     # a name that is there is no pattern, whatever its characters
     named = [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
     for name in named:
@@ -87,20 +90,27 @@ def _behind(argument: str) -> Iterator[Sight]:
         if status is None:
             continue
         if S_ISDIR(status.st_mode):
-            yield from _below(name)
+            yield from _below(name, tell)
         elif S_ISREG(status.st_mode):
             yield _sight(Path(name), status)
 
 
-def _below(folder: str) -> Iterator[Sight]:
-    # a folder that goes away or may not be read is left out: it may be back at the next look
-    for parent, folders, names in os.walk(folder):
+def _below(folder: str, tell: Tell) -> Iterator[Sight]:
+    def left_out(error: OSError) -> None:
+        # one that goes away is none to speak of
+        if not isinstance(error, FileNotFoundError):
+            tell(Path(error.filename), f"cannot be read: {error.strerror}")
+
+    # what is left out may be back at the next look
+    for parent, folders, names in os.walk(folder, onerror=left_out):
         folders.sort()
-        for name in sorted(names):
+        linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        for name in sorted(names + linked):
             if name.startswith("."):
                 continue
             path = Path(parent, name)
             if path.is_symlink() and leads_out(path, Path(folder)):
+                tell(path, "is a link out of its folder. Name it to read it")
                 continue
             status = _status(path)
             if status is not None and S_ISREG(status.st_mode):

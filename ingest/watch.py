@@ -115,7 +115,11 @@ class _Watcher:
 
     def _see(self) -> None:
         known = [one.sight for one in self._news.handled.values()]
-        self._news.see(arrivals.look(self._watch.arguments, known))
+        self._news.see(arrivals.look(self._watch.arguments, known, self._leave_out))
+
+    def _leave_out(self, path: Path, why: str) -> None:
+        if self._news.is_news(str(path), why):
+            _LOG.warning("left aside %s: it %s", path, why)
 
     def _end(self) -> None:
         """Take what growing logs hold by now, half lines too: those are read again at the next."""

@@ -110,6 +110,32 @@ def told(watcher: Watcher) -> watching.Watching:
     return said
 
 
+def test_what_a_folder_hides_from_it_is_named_once(tmp_path: Path, watchers: list[Watcher]) -> None:
+    logs, away = tmp_path / "logs", tmp_path / "away"
+    for folder in (logs / "moved", logs / "closed"):
+        folder.mkdir(parents=True)
+    log = logs / "moved" / "x.jsonl"
+    log.write_text(lines([alive("first")]), encoding="utf-8")
+    (logs / "closed").chmod(0)
+    watcher = start(tmp_path / "watched", logs)
+    watchers.append(watcher)
+    until_job(watcher, "first")
+    # a disk was full: the folder moves to another one, and a link says where
+    (logs / "moved").rename(away)
+    (logs / "moved").symlink_to(away)
+    (logs / "also").symlink_to(logs)  # leads nowhere else: no word of it
+    append(away / "x.jsonl", lines([alive("unseen")]))
+    until(watcher, lambda: "link" in watcher.said(), "word of the link")
+    append(logs / "y.jsonl", lines([alive("second")]))
+    until_job(watcher, "second")
+
+    told = f"left aside {logs / 'moved'}: it is a link out of its folder. Name it to read it"
+    assert 1 == watcher.said().count("left aside") - (os.geteuid() != 0)
+    assert told in watcher.said()
+    if os.geteuid() != 0:  # root may read it
+        assert f"left aside {logs / 'closed'}: it cannot be read: " in watcher.said()
+
+
 def test_nothing_is_published_where_nothing_changes(
     tmp_path: Path, watchers: list[Watcher]
 ) -> None:
