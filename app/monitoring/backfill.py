@@ -55,12 +55,16 @@ def write(
                 samples += len(gauge.samples)
                 _spool(gauge, spools[gauge.name])
             advance(done, len(found))
-        with building.open("w", encoding="utf-8") as whole:
-            for spool in spools.values():
-                spool.seek(0)
-                # one family at a time in memory; the days of a series stay in order
-                whole.writelines(sorted(spool, key=_series))
-            whole.write("# EOF\n")
+        try:
+            with building.open("w", encoding="utf-8") as whole:
+                for spool in spools.values():
+                    spool.seek(0)
+                    # one family at a time in memory; the days of a series stay in order
+                    whole.writelines(sorted(spool, key=_series))
+                whole.write("# EOF\n")
+        except BaseException:
+            building.unlink(missing_ok=True)
+            raise
     building.replace(target)
     return samples
 

@@ -108,7 +108,7 @@ def _backfill(warehouse: Path, target: Path) -> int:
         with as_keyboard_interrupt(), closing(connect(published(warehouse))) as connection:
             samples = backfill.write(connection, target, advance)
     except KeyboardInterrupt:
-        print(f"ett-exporter: stopped; {target} is not whole", file=sys.stderr)
+        print(f"ett-exporter: stopped; {target} is not written", file=sys.stderr)
         return 130
     except (NothingPublished, duckdb.Error, OSError) as error:
         print(f"ett-exporter: the past could not be written: {error}", file=sys.stderr)

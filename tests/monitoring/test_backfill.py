@@ -42,6 +42,24 @@ def test_each_day_has_what_its_windows_said_at_the_midnight_after_it(tmp_path: P
     } == told
 
 
+def test_one_that_is_stopped_leaves_what_was_written_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(line: str) -> str:
+        raise KeyboardInterrupt
+
+    publish(tmp_path / "warehouse", [Attempt()])
+    target = tmp_path / "past.om"
+    target.write_text("of before", encoding="utf-8")
+    monkeypatch.setattr("app.monitoring.backfill._series", stop)
+    status = main(["--warehouse", str(tmp_path / "warehouse"), "--backfill", str(target)])
+
+    assert 130 == status
+    assert f"stopped; {target} is not written\n" in capsys.readouterr().err
+    assert "of before" == target.read_text(encoding="utf-8")
+    assert [target] == list(tmp_path.glob("past.om*"))
+
+
 def test_a_regression_is_active_from_its_detection_until_it_closed(tmp_path: Path) -> None:
     publish(
         tmp_path / "warehouse",
