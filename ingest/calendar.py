@@ -40,9 +40,14 @@ def midnight_us(day: date, zone: ZoneInfo) -> int:
     return (local.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
+def day_of(us: int, zone: ZoneInfo) -> date:
+    """The day of an instant in a zone."""
+    return _at(us).astimezone(zone).date()
+
+
 def _days(first_us: int, last_us: int, zone: ZoneInfo) -> list[tuple[date, int, int]]:
-    day = _at(first_us).astimezone(zone).date() - timedelta(days=1)
-    last = _at(last_us).astimezone(zone).date() + timedelta(days=1)
+    day = day_of(first_us, zone) - timedelta(days=1)
+    last = day_of(last_us, zone) + timedelta(days=1)
     found = []
     begins = midnight_us(day, zone)
     while day <= last:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import compared, detail, publish
+from ingest import compared, detail, publish, retention
+from ingest.errors import UnusableArguments
 from ingest.settings import Settings, as_text
 from ingest.warehouse import Warehouse
 from ingest.words import counted
@@ -191,6 +192,10 @@ def _stale(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Finding
     if models != model.facts_fingerprint():
         return Finding(f"the facts were computed by another release. {_REBUILD}")
     if told != as_text(settings):
+        try:
+            retention.refuse_what_cannot_follow(connection, told, as_text(settings))
+        except UnusableArguments as refusal:
+            return Finding(str(refusal))
         return Finding(
             f"the facts were computed under other settings than ett.toml has. {_REBUILD}"
         )

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ingest import detail, links
+from ingest import calendar, detail, links
 from ingest.errors import UnusableArguments
 from ingest.warehouse import Warehouse
 from ingest.words import counted
@@ -167,17 +168,18 @@ def refuse_what_cannot_follow(
     connection: duckdb.DuckDBPyConnection, told: str | None, now: str
 ) -> None:
     """Raise UnusableArguments where the settings ask for other numbers of pruned jobs."""
-    pruned = connection.execute(
-        "select count(*), strftime(make_timestamp(max(before_us)), '%Y-%m-%d') from pruned_jobs"
-    ).fetchone()
-    if told is None or pruned is None or pruned[0] == 0:
+    [(jobs, before_us)] = connection.execute(
+        "select count(*), max(before_us) from pruned_jobs"
+    ).fetchall()
+    if told is None or jobs == 0:
         return
     before, after = json.loads(told), json.loads(now)
+    first_kept = calendar.day_of(before_us, ZoneInfo(before["timezone"]))
     for name in _CANNOT_FOLLOW:
         if before.get(name) != after.get(name):
             raise UnusableArguments(
                 f"{_SETTINGS.get(name, name)} was {before.get(name)} and is now {after.get(name)}, "
-                f"but the events of {counted(pruned[0], 'job')} from before {pruned[1]} were "
+                f"but the events of {counted(jobs, 'job')} from before {first_kept} were "
                 "pruned, so that their numbers cannot follow. Set it back in ett.toml, restore a "
                 "backup from before the prune, or begin a new warehouse."
             )
@@ -307,12 +309,18 @@ def _note_late(connection: duckdb.DuckDBPyConnection, whole: Sequence[int]) -> N
 
 def _tell_lives_apart(connection: duckdb.DuckDBPyConnection) -> None:
     """A pruned job whose id is told of again is from now on called by the day it reached to."""
+    [(told,)] = connection.execute("select settings from meta").fetchall()
+    zone = ZoneInfo(json.loads(told)["timezone"])
+    ends = connection.execute("select distinct before_us from pruned_jobs").fetchall()
     again = connection.execute(
         "create or replace temp table again as "
-        "select pruned.job_no, concat(' until ', strftime(make_timestamp(pruned.before_us - 1), "
-        "'%Y-%m-%d')) as until from pruned_jobs as pruned inner join job_keys as keys "
+        "select pruned.job_no, concat(' until ', reached.day) as until "
+        "from pruned_jobs as pruned inner join job_keys as keys "
         "on pruned.job_no = keys.job_no and pruned.job_key = keys.job_key "
-        "where keys.job_key in (select job_key from batch)"
+        "inner join (select unnest(?) as before_us, unnest(?) as day) as reached "
+        "on pruned.before_us = reached.before_us "
+        "where keys.job_key in (select job_key from batch)",
+        [[us for (us,) in ends], [str(calendar.day_of(us - 1, zone)) for (us,) in ends]],
     ).fetchone()
     if again is None or not again[0]:
         return

@@ -265,6 +265,34 @@ def test_late_events_of_a_pruned_job_are_an_anomaly_and_later_ones_a_job_of_thei
     assert 0 == warehouse_command("check", warehouse)
 
 
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Pacific/Kiritimati"])
+def test_what_a_prune_left_is_called_by_days_of_the_zone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    zone: str,
+) -> None:
+    settings, warehouse = tmp_path / "ett.toml", tmp_path / "warehouse"
+    settings.write_text(f'timezone = "{zone}"\n')
+    monkeypatch.setenv("ETT_CONFIG", str(settings))
+    ingest(warehouse, write_dump(tmp_path / "a.jsonl", [*life("a"), *later(19, life("b"))]))
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    ingest(warehouse, write_dump(tmp_path / "new.jsonl", later(20, life("a"))))
+    settings.write_text('timezone = "UTC"\n')
+    capsys.readouterr()
+    warehouse_command("check", warehouse)
+    checked = capsys.readouterr().out
+
+    assert [("a",), ("a until 2026-03-05",), ("b",)] == rows(
+        warehouse, "select job_id from jobs order by all"
+    )
+    # no rebuild would help, and so none is named
+    assert checked.startswith(
+        f"timezone was {zone} and is now UTC, but the events of 1 job from before 2026-03-06 were "
+    )
+    assert checked.endswith(f"{warehouse}: 1 finding\n")
+
+
 def test_a_log_that_goes_on_after_a_prune_brings_nothing_back_and_counts_it_once(
     tmp_path: Path,
 ) -> None:
