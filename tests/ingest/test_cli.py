@@ -529,7 +529,7 @@ def test_a_warehouse_file_that_is_none_is_refused_and_left_alone(
     (warehouse / "warehouse.duckdb").write_bytes(b"garbage" * 4_096)
 
     assert 2 == ingest(warehouse, dump)
-    assert "cannot be opened for writing" in capsys.readouterr().err
+    assert f"{warehouse / 'warehouse.duckdb'} is damaged: IO Error: " in capsys.readouterr().err
     assert b"garbage" * 4_096 == (warehouse / "warehouse.duckdb").read_bytes()
 
 
