@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import math
 import shutil
 import sys
 import time
@@ -17,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import duckdb
 
 from ingest import dumps, facts, loader, places, plan, publish, spool, warehouse, watch
+from ingest.arguments import seconds
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--wait",
-        type=_seconds,
+        type=seconds,
         default=600,
         metavar="SECONDS",
         help="how long to wait for another ingest to finish (default: 600)",
@@ -157,16 +157,6 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no count of lines")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1
-    if not 0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return seconds
 
 
 def _watch(chosen: argparse.Namespace) -> watch.Watch:

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from ingest import backup, calendar, check, facts, places, publish, retention, warehouse
+from ingest.arguments import seconds
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, found_settings
 from ingest.words import counted
@@ -111,7 +112,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     )
     command.add_argument(
         "--wait",
-        type=float,
+        type=seconds,
         default=600,
         metavar="SECONDS",
         help="how long to wait for a running ett-ingest (default: 600)",

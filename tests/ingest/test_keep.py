@@ -459,6 +459,17 @@ def test_a_backup_that_was_damaged_is_not_restored(
     assert before == contents(warehouse)
 
 
+@pytest.mark.parametrize("told", ["nan", "-1", "soon"])
+def test_a_wait_that_is_no_length_of_time_is_refused(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], told: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        warehouse_command("check", warehouse, "--wait", told)
+
+    assert 2 == ended.value.code
+    assert f"'{told}' is no number of seconds" in capsys.readouterr().err
+
+
 def test_a_folder_without_a_warehouse_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
