@@ -118,7 +118,8 @@ class Reader:
                 if event["event"] == EventKind.ATTEMPT_END:
                     yield from launches.complete(launch, event["at_us"])
                     return
-                launch.has_trainer = True
+                # who goes on after it was done was started anew, and is not done yet
+                launch.has_trainer, launch.completed_us = True, None
                 for told in self._training.hear(event, launch.run_id, self._pauses):
                     yield {**told, **launches.of_launch(launch)}
                 yield {**event, **launches.of_launch(launch)}

@@ -275,6 +275,14 @@ def test_a_trainer_that_is_done_has_completed_where_its_agent_says_nothing_of_an
     ]
 
 
+def test_a_trainer_that_begins_anew_after_it_was_done_is_not_done(tmp_path: Path) -> None:
+    log = [*silent(8489, 42), *silent(8489, 52)[:-1]]
+    told = events_of(written(tmp_path, *log))
+
+    assert 40.0 < max(since_begun(one["at_us"]) for one in told if one["event"] == "progress")
+    assert [] == [event for event in told if event["event"] == "attempt_end"]
+
+
 def test_runs_of_silent_agents_in_one_log_are_completed_each(tmp_path: Path) -> None:
     assert 0 == ingest(
         tmp_path / "warehouse", written(tmp_path, *silent(7, 42), *silent(8, 52), name="a.log")
