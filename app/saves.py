@@ -155,7 +155,7 @@ def why_no_gain(habits: Mapping[str, Any]) -> str:
         return "what was measured could not be read"
     if not habits.get("attempts_with_interval"):
         return "no attempt saved twice"
-    if not habits["interruptions"] and not habits["fleet_interruptions_per_job_day"]:
+    if not habits["interruptions"] and habits["fleet_interruptions_per_job_day"] == 0:
         return "nothing was interrupted"
     if not habits["checkpoint_save_p50_seconds"]:
         return "of saves their ends alone are told, and not what they block"
@@ -264,6 +264,13 @@ def _held_loop(window: Mapping[str, Any], weight: str) -> float | None:
     return None if trained is None or wasted is None else trained + wasted
 
 
+def _stopped(habits: Mapping[str, Any]) -> str:
+    stopped = habits["interruptions"]
+    unknown = stopped - habits["weighed_interruptions"]
+    of_unknown = f", GPUs of {words.count(unknown)} unknown" if unknown else ""
+    return f"{words.many(stopped, 'interruption')} of attempts that trained{of_unknown}"
+
+
 def _row(
     chosen: filters.Scope,
     opened: openings.Opened,
@@ -319,8 +326,8 @@ def _row(
             earlier.get("interruptions_per_job_day"),
             show=_rate,
             difference=lambda change: f"{change:+.2f}",
-            rests_on=habits["interruptions"],
-            note=f"{words.many(habits['interruptions'], 'interruption')} of attempts that trained",
+            rests_on=habits["weighed_interruptions"],
+            note=_stopped(habits),
             series=[],
         )
         tiles.kpi(
@@ -391,7 +398,7 @@ def _reset() -> None:
 def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
     whose = (
         " (the fleet's, as there were fewer than five)"
-        if habits and (habits["interruptions"] or 0) < tiles.TOO_FEW
+        if habits and (habits["weighed_interruptions"] or 0) < tiles.TOO_FEW
         else ""
     )
     units = ("a save (p50)", f"interruptions a day{whose}", "between saves (p50)")
@@ -423,7 +430,7 @@ def _measured(habits: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _per_day(habits: Mapping[str, Any]) -> float | None:
-    enough = (habits.get("interruptions") or 0) >= tiles.TOO_FEW
+    enough = (habits.get("weighed_interruptions") or 0) >= tiles.TOO_FEW
     rate: float | None = habits.get(
         "interruptions_per_job_day" if enough else "fleet_interruptions_per_job_day"
     )

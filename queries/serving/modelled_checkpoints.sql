@@ -1,7 +1,8 @@
 -- What saving costs each attempt of one scope by the model of METRICS.md section 3, at its own
 -- interval and at the best one. Attempts by the day of their end, each counted whole; null where no
 -- interval is known.
--- Interruptions a day of train loop are the team's; the fleet's where a team had fewer than five.
+-- Interruptions a day of train loop are the team's; the fleet's where a team had fewer than five
+-- that can be weighed. Null where there were interruptions and none of them can.
 -- `chosen_weight` gpu: an attempt counts by its GPUs; wall: every attempt counts the same.
 -- grain: one row per job_id, attempt
 -- macro: chosen_team, chosen_workload, first_day, last_day, chosen_weight
@@ -12,6 +13,8 @@ teams as (
     select
         team,
         count(*) filter (where is_interruption) as interruptions,
+        count(case when chosen_weight = 'gpu' then gpus else 1 end)
+        filter (where is_interruption) as weighed,
         sum(
             case when is_interruption then 1 else 0 end
             * case when chosen_weight = 'gpu' then gpus else 1 end
@@ -29,9 +32,13 @@ rates as (
 
     select
         team,
-        interruptions,
+        weighed,
         stopped / nullif(loop_days, 0) as per_day,
-        sum(stopped) over () / nullif(sum(loop_days) over (), 0) as fleet_per_day
+        case
+            when sum(weighed) over () > 0 or sum(interruptions) over () = 0
+                then sum(stopped) over ()
+        end
+        / nullif(sum(loop_days) over (), 0) as fleet_per_day
     from teams
 
 ),
@@ -47,7 +54,7 @@ rated as (
         case when habits.is_interruption then weight else 0 end as stopped_weight,
         habits.is_interruption,
         habits.saves,
-        case when rates.interruptions >= 5 then rates.per_day else rates.fleet_per_day end
+        case when rates.weighed >= 5 then rates.per_day else rates.fleet_per_day end
             as interruptions_per_day,
         rates.fleet_per_day as fleet_interruptions_per_day,
         -- saves that all began at one instant tell no interval

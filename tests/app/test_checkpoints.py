@@ -108,6 +108,37 @@ def test_a_team_with_few_interruptions_is_judged_by_the_fleet(ingested: Path) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("team_of_once", "says"),
+    [("feed", "(the fleet's, as there were fewer than five)"), (None, "Not measured: how often")],
+)
+def test_interruptions_of_unknown_size_are_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, team_of_once: str | None, says: str
+) -> None:
+    """All six of `ranking` are of a job whose GPUs nobody tells; its other jobs are known."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    events = [event for event in fleet_events() if event["job_id"] in ("often", "rarely")]
+    for event in events:
+        if event["event"] == "attempt_start":
+            event |= {"team": "ranking", "gpus": None if event["job_id"] == "often" else 8}
+    if team_of_once:
+        events += [event for event in fleet_events() if event["job_id"] == "once"]
+    ingest(tmp_path, events, START + timedelta(days=2))
+    sql = "from window_checkpoints('ranking', 'all', $1, $2, 'gpu')"
+    [found] = macro(tmp_path, sql, *WINDOW)
+    once_a_day = 86400 / (4 * 3600 + 1000) if team_of_once else None
+
+    assert (6, 0) == (found["interruptions"], found["weighed_interruptions"])
+    assert found["interruptions_per_job_day"] is None
+    assert pytest.approx(once_a_day) == found["fleet_interruptions_per_job_day"]
+
+    page = open_page(CHECKPOINTS, days="7", team="ranking")
+
+    assert any(says in text for text in said(page))
+    assert any("6 interruptions of attempts that trained, GPUs of 6" in text for text in said(page))
+    assert not any("nothing was interrupted" in text for text in said(page))
+
+
 def test_the_gain_is_what_the_interval_costs_above_the_best(ingested: Path) -> None:
     sql = "from checkpoint_gains('fleet', 'all', $1, $2, 'gpu') order by gain_seconds desc"
     found = {row["job_id"]: row for row in macro(ingested, sql, *WINDOW)}
