@@ -20,6 +20,7 @@ from ingest import (
     ledger,
     links,
     native,
+    plan,
     rejects,
     retention,
     store,
@@ -34,6 +35,7 @@ from ingest.warehouse import Warehouse, scratch
 
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
+_SMALL_WAREHOUSE_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ def load_batch(
     reads everything, counts, and keeps nothing.
     """
     connection = warehouse.connection
+    _use_threads(warehouse, batch)
     rejects.begin(connection)
     numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
     # outside the transaction: a dump that cannot be read to its end would abort it
@@ -109,6 +112,15 @@ def move_clocks(
         connection.execute("rollback")
         raise
     connection.execute("commit")
+
+
+def _use_threads(warehouse: Warehouse, batch: Sequence[Incoming]) -> None:
+    """One where there is little to do: of such work a tenth is threads that wake each other."""
+    is_little = (
+        sum(map(plan.weight, batch)) < _FEW_BYTES
+        and (warehouse.folder / "warehouse.duckdb").stat().st_size < _SMALL_WAREHOUSE_BYTES
+    )
+    warehouse.connection.execute("set threads = 1" if is_little else "reset threads")
 
 
 def _parse(

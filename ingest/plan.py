@@ -111,11 +111,15 @@ def batches(incoming: Iterator[Incoming]) -> Iterator[list[Incoming]]:
     batch: list[Incoming] = []
     size = 0
     for one in incoming:
-        weight = one.file.bytes * (1 if one.file.compression == "none" else _COMPRESSION_RATIO)
-        if batch and (size + weight > BATCH_BYTES or len(batch) >= BATCH_FILES):
+        if batch and (size + weight(one) > BATCH_BYTES or len(batch) >= BATCH_FILES):
             yield batch
             batch, size = [], 0
         batch.append(one)
-        size += weight
+        size += weight(one)
     if batch:
         yield batch
+
+
+def weight(one: Incoming) -> int:
+    """How many bytes it has, about, once it is unpacked."""
+    return one.file.bytes * (1 if one.file.compression == "none" else _COMPRESSION_RATIO)
