@@ -99,9 +99,10 @@ class News:
         return len(self._since)
 
     def _is_open(self, one: Handled) -> bool:
-        """Whether more than a half line of it is not loaded."""
+        """Whether more than a half line of it is not loaded, so far as it can be read."""
         is_as_seen = one.sight.is_as(self._seen[one.sight.key])
-        return not is_as_seen or one.has_more or (one.waits and not one.is_half)
+        is_held = one.has_more or one.is_closed or (one.waits and not one.is_half)
+        return not is_as_seen or is_held
 
     def _is_due(self, sight: Sight) -> bool:
         if time.monotonic() < self._not_before.get(sight.key, 0.0):

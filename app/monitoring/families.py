@@ -258,7 +258,7 @@ OF_THE_WATCHER = (
         (),
         "watching",
         {"backlog_files": ""},
-        note="Watched files with news that is not published.",
+        note="Watched files with news that is not published, or that cannot be read.",
     ),
 )
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from ingest import arrivals, facts, tails, warehouse
+from ingest import arrivals, dumps, facts, tails, warehouse
 from ingest.collectors.base import Reading
 from ingest.moment import Moment
 from ingest.news import News
@@ -236,6 +238,30 @@ def test_a_text_that_is_written_anew_to_the_same_length_is_read_anew(
         watched.look()
 
     assert 2 == len(watched.ledger())
+
+
+def test_a_file_that_cannot_be_read_stays_in_the_backlog(
+    watched: Looks, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one whose owner forbids it: to root, as whom tests may run, nothing is forbidden."""
+    log.write_text(lines("first"), encoding="utf-8")
+    watched.look()
+    log.with_name("other.log").write_text(lines("second"), encoding="utf-8")
+    with monkeypatch.context() as forbidden:
+        forbidden.setattr(dumps, "found_at", partial(_forbid, errno.EACCES))
+        watched.look()
+
+    assert (1, ["first"]) == (watched.news.backlog(), jobs(watched.folder))
+    assert watched.news.lag_seconds() > 0
+
+    watched.news.put_off(watched.news.was_put_off, 1e-9)
+    watched.look()
+
+    assert (0, ["first", "second"]) == (watched.news.backlog(), jobs(watched.folder))
+
+
+def _forbid(number: int, *_: object) -> None:
+    raise OSError(number, os.strerror(number))
 
 
 def test_a_text_that_grows_is_put_off_and_due_once_that_time_is_over(
