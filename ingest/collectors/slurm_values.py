@@ -20,7 +20,8 @@ _LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
 UNSET_TIMES = frozenset({"", "Unknown", "None", "N/A", "0"})
 _EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
 _DURATION = re.compile(r"(?:(\d{1,6})-)?(\d{1,7}):(\d\d):(\d\d)(?:\.\d+)?")
-_GRES = re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][^:,()]*))?[:=](\d{1,8})(?!\d)")
+# a type may begin with a digit; where a kind lost its name Slurm writes the number of its letters
+_GRES = re.compile(r"(?:^|,)(?:gres[:/])?(?:gpu|7696487)(?::([^:=,()]+))?[:=](\d{1,8})(?=[,(]|$)")
 _COUNT = re.compile(r"\d{1,8}")
 _LARGEST_CODE = 2**31
 

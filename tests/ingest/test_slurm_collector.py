@@ -324,6 +324,10 @@ def test_a_start_before_its_submission_waited_for_nothing() -> None:
         ("AllocTRES|ReqTRES", "|gres/gpu=8", None),
         ("AllocGRES", "gpu:h100:8", 8),
         ("AllocGRES", "gpu:4", 4),
+        ("AllocGRES", "gpu:1080ti:4", 4),
+        ("AllocGRES", "gpu:3g.40gb:2,gpu:2080ti:1(S:0,1)", 3),
+        ("AllocGRES", "7696487:4", 4),  # the letters of gpu as a number
+        ("AllocGRES", "craynetwork:1", 0),
         ("AllocTRES|AllocGRES", "cpu=8,node=1|gpu:8", 8),
         ("NNodes", "1", None),
     ],
