@@ -218,5 +218,7 @@ def gpus_of(row: Row, ran: bool) -> tuple[int, str | None] | None:
         return gpus_of_gres(row.cells["AllocGRES"])
     if allocated:
         return gpus_of_tres(allocated)
+    if ran and "AllocGRES" in row.cells:  # empty: it held none
+        return 0, None
     requested = row.cells.get("ReqTRES", "")
     return gpus_of_tres(requested) if requested and not ran and "ReqTRES" not in row.cut else None

@@ -328,6 +328,8 @@ def test_a_start_before_its_submission_waited_for_nothing() -> None:
         ("AllocGRES", "gpu:3g.40gb:2,gpu:2080ti:1(S:0,1)", 3),
         ("AllocGRES", "7696487:4", 4),  # the letters of gpu as a number
         ("AllocGRES", "craynetwork:1", 0),
+        ("AllocGRES", "", 0),
+        ("AllocTRES|AllocGRES", "gres/gpu=2|", 2),
         ("AllocTRES|AllocGRES", "cpu=8,node=1|gpu:8", 8),
         ("NNodes", "1", None),
     ],
@@ -345,6 +347,14 @@ def test_a_row_that_never_ran_has_the_gpus_it_asked_for() -> None:
     )
 
     assert 64 == told[0]["gpus"]
+
+
+def test_a_row_that_never_ran_holds_no_resources_that_would_tell_its_gpus() -> None:
+    (job, _) = table(
+        "JobID|State|Submit|Start|End|AllocGRES", f"1|PENDING|{SUBMIT}|Unknown|Unknown|"
+    )
+
+    assert "gpus" not in job
 
 
 def test_the_cluster_comes_from_its_column_else_from_the_user_else_from_nobody() -> None:
