@@ -23,6 +23,8 @@ _LONGEST_SECONDS = 10**9
 _LARGEST_CODE = 2**31
 _LARGEST_NUMBER = 2**64  # its highest ones mean `infinite` and `not set`
 _LONGEST_CLUSTER = 128
+# the last four are Slurm's marks for `no value` and `infinite`, as they are written for times
+_NOT_SET = (None, "", 2**32 - 2, 2**32 - 1, 2**64 - 2, 2**64 - 1)
 _NUMBERS = (
     ("", ("exit_code", "derived_exit_code", "allocation_nodes", "restart_cnt", "array", "het")),
     ("tres", ("allocated", "requested")),
@@ -224,7 +226,7 @@ def _duration(seconds: int) -> str:
 def _instant(told: object) -> str:
     """A time as a cell; one of another type stays visible, so that it is set aside."""
     told = _number(told)
-    return "" if told in (None, "") else _cell(told) or _shown(told)
+    return "" if told in _NOT_SET else _cell(told) or _shown(told)
 
 
 def _number(told: object) -> object:

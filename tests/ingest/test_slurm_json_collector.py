@@ -191,7 +191,19 @@ def test_who_cancelled_a_job_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "unset", [0, None, "", "Unknown", number(None), {"infinite": True, "number": 1}]
+    "unset",
+    [
+        0,
+        None,
+        "",
+        "Unknown",
+        number(None),
+        {"infinite": True, "number": 1},
+        4_294_967_294,
+        4_294_967_295,
+        number(4_294_967_294),
+        2**64 - 2,
+    ],
 )
 def test_a_time_that_is_not_set_has_not_come(unset: object) -> None:
     time = {"submission": SUBMITTED, "start": STARTED, "end": unset, "elapsed": 60}
@@ -202,6 +214,16 @@ def test_a_time_that_is_not_set_has_not_come(unset: object) -> None:
     assert [(STARTED + 60) * 1_000_000] == [e["at_us"] for e in told if e["event"] == "alive"]
     assert ["job", "phase_start"] == [e["event"] for e in pending]
     assert "end_us" not in pending[1]
+
+
+def test_a_job_cancelled_before_it_began_has_waited_up_to_its_end() -> None:
+    # the table's `None`: data_parser writes a start that never came as this number
+    never = {"submission": SUBMITTED, "start": 4_294_967_294, "end": ENDED, "elapsed": 0}
+    cancelled = {"current": ["CANCELLED"], "reason": "None"}
+    told = read(document(new(time=never, state=cancelled)))
+
+    assert ["job", "phase_start"] == [event["event"] for event in told]
+    assert ENDED * 1_000_000 == told[1]["end_us"]
 
 
 @pytest.mark.parametrize(
