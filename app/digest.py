@@ -187,7 +187,7 @@ def _refuse_unknown(team: str) -> None:
 def _monday(week: str | None, published: Mapping[str, Any]) -> date:
     newest: date | None = published["newest_day"]
     if newest is None:
-        raise NoSuchDigest("the warehouse holds no attempts yet. Run `make ingest LOGS=...`.")
+        raise NoSuchDigest(filters.why_no_day())
     complete: date = published["last_complete_day"] or newest
     if week is None:
         sunday = complete - timedelta(days=complete.isoweekday() % 7)

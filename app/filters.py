@@ -285,11 +285,24 @@ def leave() -> None:
         st.switch_page(page, query_params=parameters)
 
 
+def why_no_day() -> str:
+    """Why no day of the published warehouse has numbers, and what helps."""
+    attempts = data.row("select count(*) as attempts from attempts")["attempts"]
+    if not attempts:
+        return "the warehouse holds no attempts yet. Run `make ingest LOGS=...` to add dumps."
+    return (
+        f"nothing is counted of the {words.many(attempts, 'attempt')} in this warehouse: they have "
+        "no GPUs, or `ett.toml` excludes them; the page Data tells which. Slurm tells of GPUs "
+        "only if AccountingStorageTRES in slurm.conf names gres/gpu, of jobs from then on."
+    )
+
+
 def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Scope:
     published = data.row("select first_day, last_complete_day, newest_day from publication")
     complete, newest = published.get("last_complete_day"), published.get("newest_day")
     if newest is None:
-        st.caption("The warehouse holds no attempts yet. Run `make ingest LOGS=...` to add dumps.")
+        why = why_no_day()
+        st.caption(f"{why[0].upper()}{why[1:]}")
         st.stop()
     last = complete or newest
     asked = last - timedelta(days=days - 1)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.app import serving
+from app import report
+from tests.app import dumps, serving
 from tests.app.opening import (
     CHECKPOINTS,
     DATA,
     FAILURES,
+    JOBS,
     LOST,
     OVERVIEW,
     START,
@@ -46,6 +49,32 @@ def test_the_nearest_day_is_named_and_its_jobs_are_linked(warehouse: Path, path:
     assert ["` job--1 `", "All jobs"] == [
         link.proto.label for link in page.get("page_link") if "Data to" not in link.proto.label
     ]
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES, JOBS])
+def test_attempts_of_which_none_has_a_gpu_are_not_called_missing(
+    warehouse: Path, path: str
+) -> None:
+    noon = datetime(2026, 3, 3, 12)
+    told = [*dumps.attempt("a", 1, noon, trains=600, gpus=0)]
+    told += dumps.attempt("b", 1, noon, trains=600, gpus=0)
+    dumps.ingest(warehouse, told, noon + timedelta(days=2))
+    page = open_page(path)
+
+    assert any(text.startswith("Nothing is counted of the 2 attempts") for text in said(page))
+    assert not any("holds no attempts" in text for text in said(page))
+
+
+def test_the_digest_calls_attempts_without_gpus_not_missing_either(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noon = datetime(2026, 3, 3, 12)
+    told = dumps.attempt("a", 1, noon, trains=600, gpus=0)
+    dumps.ingest(warehouse, told, noon + timedelta(days=2))
+    capsys.readouterr()
+
+    assert 2 == copy_context().run(report.main, [])
+    assert capsys.readouterr().err.startswith("ett-report: nothing is counted of the 1 attempt ")
 
 
 def test_a_day_that_no_window_reaches_is_named_with_its_year(warehouse: Path) -> None:
