@@ -62,6 +62,7 @@ _NUMBERS = frozenset(
         "WCKeyID",
     ]
 )
+NEVER_CUT = _NUMBERS | _DURATIONS  # sacct cuts texts only to the width of a column
 _EXIT_CODES = frozenset({"ExitCode", "DerivedExitCode"})
 _TRES = frozenset({"AllocTRES", "ReqTRES"})
 _WORDS = frozenset({"User", "Account", "Partition", "QOS", "Group"})

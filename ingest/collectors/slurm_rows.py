@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ingest.collectors.base import Line
 from ingest.collectors.slurm_columns import (
     COMMAND,
+    NEVER_CUT,
     Columns,
     certain_cells,
     columns_of,
@@ -154,12 +155,11 @@ def _delimited_reader(columns: Columns) -> _Reader:
 
 def _fixed_reader(columns: Columns) -> _Reader:
     names, looks_whole = columns.names, _plausibility(columns.names)
-    gaps = [end for _, end in columns.spans]
 
     def read(number: int, line: bytes) -> Row | None:
-        if any(line[gap : gap + 1].strip() for gap in gaps) or line[gaps[-1] :].strip():
+        pieces = _fixed_pieces(columns, line)
+        if pieces is None:
             return None
-        pieces = [line[start:end] for start, end in columns.spans]
         is_cut = [
             piece.endswith(b"+") and len(piece) == end - start
             for piece, (start, end) in zip(pieces, columns.spans, strict=True)
@@ -181,6 +181,23 @@ def _fixed_reader(columns: Columns) -> _Reader:
         return Row(number, line.decode(errors="replace"), told, cut)
 
     return read
+
+
+def _fixed_pieces(columns: Columns, line: bytes) -> list[bytes] | None:
+    """A line by the widths of its columns: texts are cut to fit, a number that is wider than its
+    column pushes what follows to the right. None if something else stands between two columns.
+    """
+    pieces = []
+    pushed = 0
+    for name, (start, end) in zip(columns.names, columns.spans, strict=True):
+        upto = end + pushed
+        while name in NEVER_CUT and line[upto : upto + 1].strip():
+            upto += 1
+        if line[upto : upto + 1].strip():
+            return None
+        pieces.append(line[start + pushed : upto])
+        pushed = upto - end
+    return None if line[columns.spans[-1][1] + pushed :].strip() else pieces
 
 
 def _plausibility(names: Sequence[str]) -> Callable[[Sequence[str]], bool]:
@@ -303,7 +320,8 @@ def _diagnosis(line: bytes, columns: Columns) -> tuple[Reason, str]:
     if columns.spans:
         return (
             Reason.BAD_VALUE,
-            "no known state, id or times within the widths of the header's dashes",
+            "no known state, id or times within the widths of the header's dashes. "
+            "Dump again with -P",
         )
     cells = text.split(columns.delimiter)
     if len(cells) == len(columns.names):

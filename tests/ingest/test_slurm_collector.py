@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -554,6 +554,36 @@ def test_a_time_that_is_cut_off_says_what_to_ask_for() -> None:
     assert rejected.detail.endswith("the column is too narrow, ask for %19")
 
 
+def test_a_length_wider_than_its_column_pushes_what_follows_and_cuts_nothing() -> None:
+    columns = (
+        ("JobID", -12),
+        ("CPUTime", 10),
+        ("State", 10),
+        ("Start", 19),
+        ("End", 19),
+        ("Elapsed", 10),
+    )
+    rows = (
+        ("1", "37-14:00:00", "FAILED", "2026-11-01T05:30:00", END, "18-23:00:00"),
+        ("2", "2-00:00:00", "COMPLETED", START, END, "00:20:00"),
+    )
+    told = lines(*fixed(columns, *rows))
+
+    assert [] == [event for event in told if is_rejected(event)]
+    assert [("1", "failed", 3600), ("2", "completed", 0)] == [
+        (event["job_id"], event["outcome"], event.get("suspended_us", 0) // 1_000_000)
+        for event in of(plain(told), "attempt_end")
+    ]
+
+
+def test_a_name_beyond_its_column_is_set_aside_with_what_to_ask_for() -> None:
+    columns = ("JobID", -12), ("QOS", 6), ("State", 10), ("Start", 19), ("End", 19)
+    (told,) = lines(*fixed(columns, ("1", "overlong", "FAILED", START, END)))
+
+    assert isinstance(told, Rejected)
+    assert told.detail.endswith("Dump again with -P")
+
+
 def test_the_state_of_a_narrow_column_must_be_the_only_one_that_begins_so() -> None:
     head = f"{'JobID':12} {'State':>5} {'Start':>19} {'End':>19} "
     dashes = f"{'-' * 12} {'-' * 5} {'-' * 19} {'-' * 19} "
@@ -624,6 +654,19 @@ def test_it_says_that_a_scheduler_knows_no_training() -> None:
 
 def table(*told: str, cluster: str | None = None, timezone: str = "UTC") -> list[Event]:
     return plain(lines(*told, cluster=cluster, timezone=timezone))
+
+
+def fixed(columns: Sequence[tuple[str, int]], *rows: Sequence[str]) -> list[str]:
+    """A table as sacct prints it without -P: left where a width is negative, and no cell cut."""
+    widths = [width for _, width in columns]
+    head = [name[: abs(width)] for name, width in columns]
+    return [
+        "".join(
+            f"{cell:{'<' if width < 0 else '>'}{abs(width)}} "
+            for cell, width in zip(row, widths, strict=True)
+        )
+        for row in (head, ["-" * abs(width) for width in widths], *rows)
+    ]
 
 
 def lines(*told: str, cluster: str | None = None, timezone: str = "UTC") -> list[Event | Rejected]:
