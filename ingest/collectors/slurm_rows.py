@@ -21,6 +21,7 @@ from ingest.collectors.slurm_columns import (
     is_underline,
 )
 from ingest.collectors.slurm_states import known_state
+from ingest.collectors.slurm_values import NO_TIME
 from ingest.errors import UnreadableDump
 from ingest.events import Reason, Rejected
 
@@ -106,7 +107,8 @@ class Table:
 
     def _without_header(self) -> UnreadableDump:
         return UnreadableDump(
-            f"{self.name} has no header of sacct (made with -n?). Dump again: {COMMAND}"
+            f"{self.name} has no header of sacct (made with -n, or with no column JobID?). "
+            f"Dump again: {COMMAND}"
         )
 
 
@@ -330,7 +332,7 @@ def _diagnosis(line: bytes, columns: Columns) -> tuple[Reason, str]:
                 is_time = name in (*TIMES, "Eligible")
                 return (
                     Reason.BAD_TIMESTAMP if is_time else Reason.BAD_VALUE,
-                    f"{name} is {cell[:80]!r}",
+                    f"{name} is {cell[:80]!r}{f': {NO_TIME}' if is_time else ''}",
                 )
     return (
         Reason.BAD_VALUE,

@@ -17,6 +17,7 @@ _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
 _LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
+NO_TIME = "no full date and time; SLURM_TIME_FORMAT=standard prints those"
 UNSET_TIMES = frozenset({"", "Unknown", "None", "N/A", "0"})
 _EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
 _DURATION = re.compile(r"(?:(\d{1,6})-)?(\d{1,7}):(\d\d):(\d\d)(?:\.\d+)?")
@@ -54,7 +55,7 @@ def instants(text: str, zone: ZoneInfo) -> tuple[int, ...]:
     if _EPOCH_SECONDS.fullmatch(text):
         return (_plausible(round(float(text) * SECOND_US)),)
     if len(text) < 19:
-        raise ValueError("not a full date and time")
+        raise ValueError(NO_TIME)
     told = datetime.fromisoformat(text)
     if told.tzinfo is not None:
         return (_plausible((told.astimezone(UTC).replace(tzinfo=None) - _EPOCH) // _MICROSECOND),)

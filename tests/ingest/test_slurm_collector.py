@@ -394,7 +394,11 @@ def test_the_clock_change_bends_no_duration(
     [
         (f"1|a||BANANA|0:0|{SUBMIT}|{START}|{END}", Reason.BAD_VALUE, "State is 'BANANA'"),
         (f"1|a||FAILED|x|{SUBMIT}|{START}|{END}", Reason.BAD_VALUE, "ExitCode is 'x'"),
-        (f"1|a||FAILED|1:0|{SUBMIT}|noon|{END}", Reason.BAD_TIMESTAMP, "Start is 'noon'"),
+        (
+            f"1|a||FAILED|1:0|{SUBMIT}|noon|{END}",
+            Reason.BAD_TIMESTAMP,
+            "Start is 'noon': no full date and time; SLURM_TIME_FORMAT=standard prints those",
+        ),
         (
             f"1|a||FAILED|1:0|{SUBMIT}|0001-01-01T00:00:00|{END}",
             Reason.BAD_TIMESTAMP,
@@ -519,6 +523,7 @@ def test_the_header_shows_the_delimiter(delimiter: str) -> None:
         ("JobID,State,Start,End,AllocTRES", "separates its columns with ','"),
         ("1|COMPLETED", "has no header of sacct"),
         ("", "has no header of sacct"),
+        ("User|State|Submit|Start|End\nann|COMPLETED|1|1|1", "or with no column JobID?"),
     ],
 )
 def test_an_unusable_header_says_how_to_dump_again(header: str, said: str) -> None:
@@ -542,6 +547,18 @@ def test_a_job_id_that_is_cut_off_is_no_identity(number: str) -> None:
     assert ["JobID is cut off, ask for JobID%30 or JobIDRaw"] == [
         event.detail for event in told if is_rejected(event)
     ]
+
+
+@pytest.mark.parametrize("time", ["14:04:01", "Ystday 14:04", "20 Nov 14:04", "2026-11-20T05:10"])
+def test_a_time_of_another_form_says_which_is_read(time: str) -> None:
+    (told,) = lines("JobID|State|Start|End", f"1|FAILED|{time}|{END}")
+
+    assert isinstance(told, Rejected)
+    assert Reason.BAD_TIMESTAMP == told.reason
+    assert (
+        f"Start is '{time}': no full date and time; SLURM_TIME_FORMAT=standard prints those"
+        == told.detail
+    )
 
 
 def test_a_time_that_is_cut_off_says_what_to_ask_for() -> None:
