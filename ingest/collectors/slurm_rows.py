@@ -29,7 +29,7 @@ _NO_COLUMNS = Columns(())
 _PREAMBLE = 50  # lines that may stand before the header
 _LONGEST_ROW = 25  # lines
 BOM = b"\xef\xbb\xbf"
-_HINT = "Dump again without Comment, or with --delimiter=$'\\x1f'"
+_HINT = "Dump again without Comment and SubmitLine, or with --delimiter=$'\\x1f'"
 TIMES = ("Submit", "Start", "End")
 UNSET = frozenset({"", "Unknown", "None", "N/A"})
 NO_LENGTH = frozenset({"", "INVALID", "Unknown", "None"})
@@ -308,7 +308,7 @@ def _set_aside_alike(lines: list[Line], columns: Columns) -> Iterator[Rejected]:
         first, last = lines[0][0], lines[-1][0]
         detail = (
             f"where rows begin and end in lines {first} to {last} is not certain; "
-            f"line breaks in JobName or Comment? {_HINT}"
+            f"line breaks in JobName, Comment or SubmitLine? {_HINT}"
         )
         for number, line in lines:
             is_text = _text([(number, line)]) is not None

@@ -447,6 +447,8 @@ def test_a_broken_row_that_proves_nothing_is_set_aside_line_by_line() -> None:
     assert [3, 4, 5] == [line.line_number for line in rejected]
     assert ["1|a|first", "second", "third"] == [line.line for line in rejected]
     assert rejected[0].detail.startswith("where rows begin and end in lines 3 to 5 is not certain")
+    assert "JobName, Comment or SubmitLine" in rejected[0].detail
+    assert "without Comment and SubmitLine" in rejected[0].detail
     assert {"2"} == {event["job_id"] for event in plain(told)}
 
 
