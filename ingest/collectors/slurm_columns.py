@@ -65,7 +65,7 @@ _NUMBERS = frozenset(
 NEVER_CUT = _NUMBERS | _DURATIONS  # sacct cuts texts only to the width of a column
 _EXIT_CODES = frozenset({"ExitCode", "DerivedExitCode"})
 _TRES = frozenset({"AllocTRES", "ReqTRES"})
-_WORDS = frozenset({"User", "Account", "Partition", "QOS", "Group"})
+_WORDS = frozenset({"User", "Account", "Partition", "QOS"})
 _CLUSTERS = frozenset({"Cluster"})
 _FREE = frozenset(
     [
@@ -99,6 +99,7 @@ _OTHERS = frozenset(
         "Reservation",
         "WCKey",
         "FailedNode",
+        "Group",  # may be two words: domain users
         "QOSREQ",
         "BlockID",
         "ConsumedEnergy",

@@ -439,6 +439,15 @@ def test_a_line_that_is_not_utf8_is_set_aside_alone() -> None:
     assert {"2"} == {event["job_id"] for event in plain(told)}
 
 
+def test_a_group_of_two_words_breaks_no_row() -> None:
+    (job, *_) = table(
+        "JobID|JobName|User|Group|Account|State|Start|End",
+        f"1|a|b|ann|domain users|ads|FAILED|{START}|{END}",
+    )
+
+    assert ("a|b", "ann", "ads") == (job["name"], job["user"], job["team"])
+
+
 def test_a_broken_row_that_proves_nothing_is_set_aside_line_by_line() -> None:
     good = f"2|b||COMPLETED|0:0|{SUBMIT}|{START}|{END}"
     told = lines(HEADER, good, "1|a|first", "second", "third")
