@@ -38,6 +38,7 @@ def judge_all(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
     forgotten = ", ".join(f"{column} = null" for column in COLUMNS)
     connection.execute(f"update told_events set {forgotten} where cause_rule is not null")
     connection.execute("delete from unexplained_messages")
+    connection.execute("delete from unmatched_templates")
     judge(connection, book, 0)
 
 

@@ -176,6 +176,23 @@ def test_settings_that_change_between_ingests_hold_for_all_that_was_ingested(
     assert {} == differences(once, changed)
 
 
+def test_a_rule_of_ones_own_takes_off_the_list_the_last_message_that_none_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = {"event": "failure", "message": "glurp of 7"}
+    told = [event | failure if event["event"] == "attempt_end" else event for event in life("a")]
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, write_dump(tmp_path / "a.jsonl", told))
+    unmatched = "select count from unmatched_messages"
+    assert [(1,)] == rows(warehouse, unmatched)
+
+    rule = '[[failure_rule]]\nname = "ours"\ncategory = "network/dns"\npattern = "glurp of"\n'
+    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, rule)))
+    ingest(warehouse, write_dump(tmp_path / "b.jsonl", life("b")))
+
+    assert [] == rows(warehouse, unmatched)
+
+
 def test_a_target_that_changes_is_published_though_no_dump_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
