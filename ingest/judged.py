@@ -23,14 +23,17 @@ _MOST_MESSAGES = 20_000
 
 
 def judge(connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int) -> None:
-    """Judge the events of this file and later ones, within the caller's transaction."""
-    asked = connection.sql(
-        f"select distinct message, exit_code, signal, {_LINE} as attrs from told_events "
-        f"where file_no >= {since_file_no} and {_JUDGED} and ({_EVIDENCE})"
-    ).pl()
-    if asked.height:
-        _write(connection, asked, book, since_file_no)
-    _note_unexplained(connection, book, since_file_no)
+    """Judge the events of this file and later ones, within the caller's transaction.
+
+    What texts told when they were shorter (`forgotten_ends`) counts no more: the whole tells it.
+    """
+    _classify(connection, book, since_file_no)
+    _note_unexplained(
+        connection,
+        book,
+        f"select 1 as told, * from told_events where file_no >= {since_file_no} "
+        "union all by name select -1 as told, * from forgotten_ends",
+    )
 
 
 def judge_all(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
@@ -39,7 +42,17 @@ def judge_all(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
     connection.execute(f"update told_events set {forgotten} where cause_rule is not null")
     connection.execute("delete from unexplained_messages")
     connection.execute("delete from unmatched_templates")
-    judge(connection, book, 0)
+    _classify(connection, book, 0)
+    _note_unexplained(connection, book, "select 1 as told, * from told_events")
+
+
+def _classify(connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int) -> None:
+    asked = connection.sql(
+        f"select distinct message, exit_code, signal, {_LINE} as attrs from told_events "
+        f"where file_no >= {since_file_no} and {_JUDGED} and ({_EVIDENCE})"
+    ).pl()
+    if asked.height:
+        _write(connection, asked, book, since_file_no)
 
 
 def _write(
@@ -59,22 +72,23 @@ def _write(
     connection.unregister("judged")
 
 
-def _note_unexplained(
-    connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int
-) -> None:
-    """Count the messages that no rule explains, and make their templates anew if there are new."""
+def _note_unexplained(connection: duckdb.DuckDBPyConnection, book: RuleBook, events: str) -> None:
+    """Count the messages that no rule explains, and make their templates anew if counts changed.
+
+    `events`: a select of those that count from now on, or no more, as `told` says.
+    """
     unexplaining = ", ".join(f"'{rule}'" for rule in sorted(book.unexplaining)) or "null"
     added = connection.execute(
-        "insert into unexplained_messages select message, count(*), min(at_us), max(at_us) "
-        f"from told_events where file_no >= {since_file_no} and {_JUDGED} and message is not null "
+        "insert into unexplained_messages select message, sum(told), min(at_us), max(at_us) "
+        f"from ({events}) where {_JUDGED} and message is not null "
         f"and row_key is null and (cause_rule is null or cause_rule in ({unexplaining})) "
-        "group by message"
+        "group by message having sum(told) <> 0"
     ).fetchone()
     if added == (0,):
         return
     messages = connection.sql(
         "select message, cast(sum(told) as bigint) as count, min(first_us) as first_us, "
-        "max(last_us) as last_us from unexplained_messages group by message "
+        "max(last_us) as last_us from unexplained_messages group by message having count > 0 "
         f"order by count desc, message limit {_MOST_MESSAGES}"
     ).pl()
     connection.execute("delete from unmatched_templates")

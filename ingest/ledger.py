@@ -138,7 +138,8 @@ def forget_shorter(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Num
     """Forget what texts told when they were shorter, and their rows: the whole tells it anew.
 
     Read to a half, a log may tell of a save that never ends. `forgotten_jobs` are the jobs that
-    were told of. A native dump is not among these: each of its lines stands for itself.
+    were told of, `forgotten_ends` what may have been counted as unexplained. A native dump is not
+    among these: each of its lines stands for itself.
     """
     shorter = [
         one.incoming.grown_from
@@ -146,6 +147,12 @@ def forget_shorter(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Num
         if one.incoming.grown_from is not None and one.incoming.format.collector is not None
     ]
     connection.execute("create or replace temp table forgotten_jobs (job_key varchar)")
+    mine = "list_contains(?, file_no)" if shorter else "? is null"
+    connection.execute(
+        "create or replace temp table forgotten_ends as select * from told_events "
+        f"where event in ('failure', 'attempt_end') and {mine}",
+        [shorter],
+    )
     if not shorter:
         return
     for table in ("plain_events", "told_events"):

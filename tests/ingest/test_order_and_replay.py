@@ -183,6 +183,28 @@ def test_a_log_that_grew_counts_its_half_written_line_once_it_is_whole(tmp_path:
     assert [(1,)] == rows(warehouse, "select sum(rejected) from ingested_files")
 
 
+def test_an_unexplained_message_of_a_text_that_grew_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = write_text(
+        tmp_path / "ett.toml",
+        '[[training_log]]\nname = "ours"\nmeans = "failure"\ncontains = ["glurp"]\n'
+        'pattern = "glurp of"\n',
+    )
+    monkeypatch.setenv("ETT_CONFIG", str(settings))
+    log, warehouse = tmp_path / "train.log", tmp_path / "warehouse"
+    lines = [f"2026-03-01T00:00:{second:02} step {second}, loss 2.0" for second in range(10, 60)]
+    lines[20] = "2026-03-01T00:00:30 glurp of 7"
+    for end in (30, 40, 50):
+        ingest(warehouse, write_text(log, "\n".join([*lines[:end], ""])))
+
+    unmatched = "select count from unmatched_messages"
+    assert [(1,)] == rows(warehouse, unmatched)
+
+    ingest(warehouse, write_text(log, "\n".join([*lines, "2026-03-01T00:01:00 glurp of 8", ""])))
+    assert [(2,)] == rows(warehouse, unmatched)
+
+
 def write_text(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
