@@ -6,13 +6,12 @@ many small ones become one (docs/adr/0005).
 
 from __future__ import annotations
 
-import glob
 import os
 from pathlib import Path
 
 import duckdb
 
-from ingest.warehouse import Warehouse
+from ingest.warehouse import Warehouse, literally
 
 MOST_FILES = 48
 MERGED_AT_ONCE = 32
@@ -72,10 +71,12 @@ def forget(warehouse: Warehouse, jobs: str) -> None:
         _merge(warehouse, [file], f"kept-{number}")
 
 
-def _merge(warehouse: Warehouse, files: list[str], part: str) -> None:
+def _merge(warehouse: Warehouse, listed: list[str], part: str) -> None:
     connection = warehouse.connection
-    place = glob.escape(str(folder(warehouse.folder)))  # its name is no pattern
-    paths = ", ".join(_quoted(Path(place, file)) for file in files)
+    files = [file for file in listed if _is_whole(warehouse, file)]
+    if not files:
+        return
+    paths = ", ".join(_path(warehouse, file) for file in files)
     name = _name(connection, part)
     rows = _copy(
         warehouse,
@@ -100,6 +101,20 @@ def _merge(warehouse: Warehouse, files: list[str], part: str) -> None:
     connection.execute("insert into detail_files values (?, ?)", [name, rows])
 
 
+def _is_whole(warehouse: Warehouse, file: str) -> bool:
+    """Whether it can be read. What was lost is no reason to take nothing in any more: the jobs in
+    it stay led to it, until a rebuild makes it anew.
+    """
+    try:
+        with warehouse.connection.cursor() as beside:  # an error would end the transaction
+            beside.execute(
+                f"select max(hash(told)) from read_parquet({_path(warehouse, file)}) as told"
+            ).fetchall()
+    except duckdb.Error:
+        return False
+    return True
+
+
 def _name(connection: duckdb.DuckDBPyConnection, part: str) -> str:
     sequence = connection.execute("select publication + 1 from meta").fetchone()
     assert sequence is not None
@@ -116,6 +131,10 @@ def _copy(warehouse: Warehouse, select: str, name: str) -> int:
     with (target / name).open("rb+") as file:  # before the commit that lists it
         os.fsync(file.fileno())
     return int(row[0])
+
+
+def _path(warehouse: Warehouse, file: str) -> str:
+    return literally(folder(warehouse.folder) / file)
 
 
 def _quoted(path: Path) -> str:

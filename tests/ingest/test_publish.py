@@ -258,6 +258,27 @@ def test_readers_are_led_to_the_file_that_others_were_merged_into(
     assert {*"abcde"} < {row[0] for row in contents(warehouse)["detail"]}
 
 
+@pytest.mark.parametrize("left", [None, 100])
+def test_a_detail_file_that_is_lost_or_damaged_keeps_no_dump_out(
+    left: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detail, "MOST_FILES", 3)
+    monkeypatch.setattr(detail, "MERGED_AT_ONCE", 3)
+    warehouse = ingest_jobs(tmp_path, "a")
+    [file] = (warehouse / "detail").iterdir()
+    whole = file.read_bytes()
+    if left is None:
+        file.unlink()
+    else:
+        file.write_bytes(whole[:left])
+    ingest_jobs(tmp_path, *"bcde")
+
+    assert {*"abcde"} == {job for (job,) in rows(warehouse, "select job_id from jobs")}
+    assert [(file.name,)] == rows(warehouse, "select file from job_details where job_id = 'a'")
+    file.write_bytes(whole)
+    assert {*"abcde"} == {row[0] for row in contents(warehouse)["detail"]}
+
+
 @pytest.mark.parametrize(
     "current",
     [b"", b"\n", b"../secret.duckdb", b"..", b"serving-9.duckdb", b"\xff", b"x" * 5_000, b"a\0b"],
