@@ -191,7 +191,7 @@ told as (
     inner join stg_superseded as superseded on scoped.row_no = superseded.row_no
     left join stg_placements as placed on superseded.kept_row_no = placed.row_no
     -- that something lived contradicts nothing
-    where scoped.event <> 'alive'
+    where scoped.event <> 'alive' and not superseded.is_completed
 
     union all
 

@@ -21,11 +21,14 @@ ranked as (
         scoped.row_no,
         scoped.job_no,
         scoped.event_id,
+        scoped.phase,
+        scoped.event = 'phase_start' and scoped.end_us is null as is_begun,
+        scoped.event = 'phase_start' and scoped.end_us is not null as is_whole,
         row_number() over (
             partition by scoped.job_no, scoped.event_id
             order by
                 -- a span that is over goes before word of its start
-                coalesce(scoped.event = 'phase_start' and scoped.end_us is not null, false) desc,
+                is_whole desc,
                 scoped.at_us desc,
                 concat_ws(
                     '|',
@@ -80,7 +83,9 @@ ranked as (
 
 select
     later.row_no,
-    kept.row_no as kept_row_no
+    kept.row_no as kept_row_no,
+    -- word of a span's start, which the whole span only completes
+    later.is_begun and kept.is_whole and later.phase = kept.phase as is_completed
 from ranked as later
 inner join ranked as kept
     on

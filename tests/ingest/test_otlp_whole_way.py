@@ -83,6 +83,17 @@ def test_spans_of_one_phase_may_lie_in_each_other(
     )
 
 
+def test_a_span_that_completes_word_of_its_start_contradicts_nothing(tmp_path: Path) -> None:
+    start = {"ett.span": "training"}
+    lines = [
+        records(record(10, "phase_start", start, span_id(10, 100))),
+        spans(span("training", 10, 100), span("attempt", 0, 110)),
+    ]
+
+    assert [(90,)] == published(tmp_path, [lines], "effective_seconds")
+    assert [] == rows(tmp_path / "warehouse", "from anomalies")
+
+
 def published(folder: Path, files: list[list[str]], columns: str) -> list[tuple[Any, ...]]:
     """Of the job in these files, the columns of its attempts."""
     dumps = folder / "dumps"
