@@ -61,6 +61,20 @@ def test_a_warehouse_of_an_older_release_gives_the_numbers_of_this_one(
     assert tables(fresh) == tables(warehouse)
 
 
+def test_a_warehouse_that_lists_detail_by_day_gives_the_numbers_of_this_one(
+    tmp_path: Path, fresh: Path
+) -> None:
+    warehouse = old_warehouse(tmp_path / "warehouse", 1)
+    with duckdb.connect(str(warehouse / "warehouse.duckdb")) as writer:
+        writer.execute("drop table job_details; drop table detail_files")
+        writer.execute("create table detail_files (day date not null, file varchar not null)")
+        writer.execute("insert into detail_files values ('2026-03-01', '2026-03-01-1.parquet')")
+
+    assert 0 == ingest(warehouse, OLD / "events.jsonl.gz")
+    assert {} == differences(fresh, warehouse)
+    assert tables(fresh) == tables(warehouse)
+
+
 def test_what_an_older_release_published_stands_until_the_upgrade_is_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
