@@ -14,6 +14,9 @@ from deploy.thresholds import Thresholds
 _GPU = "max by (team, area, window) (ett_gpu_seconds{%s})"
 _PREEMPTED = 'outcome="preempted"'
 _INSTRUMENTED = _GPU % 'area!="uninstrumented"'
+# One scrape that fails, as while the exporter restarts, is no end of anything; where no scrape
+# works EttExporterDown fires before the rest is called over.
+_KEPT = "15m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class Alert:
     description: str
     link: str = "/"
     labels: dict[str, str] = field(default_factory=dict)
+    is_scraped: bool = True  # from what the exporter says, and not of whether it answers
 
 
 def recorded() -> dict[str, tuple[str, dict[str, str]]]:
@@ -88,6 +92,7 @@ def _rule(alert: Alert, limits: Thresholds) -> dict[str, Any]:
         "alert": alert.name,
         "expr": alert.expression,
         "for": alert.wait,
+        **({"keep_firing_for": _KEPT} if alert.is_scraped else {}),
         "labels": {"severity": alert.severity} | alert.labels,
         "annotations": {
             "summary": alert.summary,
@@ -236,5 +241,6 @@ def _of_the_exporter() -> tuple[Alert, ...]:
         Alert(
             "EttExporterDown", 'up{job="ett"} == 0 or absent(up{job="ett"})', "10m", "page",
             "The ETT exporter does not answer", "No number of ETT reaches Prometheus.", "/data",
+            is_scraped=False,
         ),
     )  # fmt: skip

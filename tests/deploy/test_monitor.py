@@ -69,6 +69,7 @@ class Stack:
         for group in told.get("groups", ()):
             for rule in group["rules"]:
                 rule.pop("for", None)
+                rule.pop("keep_firing_for", None)
         if "scrape_configs" in told:
             told["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
             told["scrape_configs"][0]["static_configs"][0]["targets"] = [
