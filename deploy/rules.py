@@ -49,6 +49,7 @@ def recorded() -> dict[str, tuple[str, dict[str, str]]]:
     for suffix, by, labels in (("", "team, window", {}), ("#fleet", "window", {"team": "fleet"})):
         preempted = f"sum by ({by}) ({attempts % _PREEMPTED})"
         ended = f"sum by ({by}) ({attempts % ''})"
+        rules[f"team_window:ett_preempted:sum{suffix}"] = (preempted, dict(labels))
         rules[f"team_window:ett_preemption:ratio{suffix}"] = (f"{preempted} / {ended}", labels)
     lines = "max by (source, reason) (ett_ingest_rejected_lines)"
     events = "max by (source) (ett_ingest_events)"
@@ -159,7 +160,7 @@ def _of_loss(limits: Thresholds) -> tuple[Alert, ...]:
 
 def _of_series(limits: Thresholds) -> tuple[Alert, ...]:
     ratio = 'team_window:ett_preemption:ratio{window="%s"}'
-    preempted = 'max by (team) (ett_attempts{outcome="preempted", window="1d"})'
+    preempted = 'team_window:ett_preempted:sum{window="1d"}'
     info = 'max by (team, metric, verdict, severity) (ett_regression_info{severity!="info"})'
     return (
         Alert(
@@ -179,7 +180,7 @@ def _of_series(limits: Thresholds) -> tuple[Alert, ...]:
             f"{ratio % '1d'} > {limits.preemption_ratio} and ignoring (window) "
             f"({ratio % '1d'} > ignoring (window) ({limits.preemption_growth} * {ratio % '28d'})) "
             # of two attempts one is half
-            f"and on (team) {preempted} >= {limits.preempted_attempts}",
+            f"and {preempted} >= {limits.preempted_attempts}",
             "1h",
             "ticket",
             "{{ $labels.team }} is preempted far more often than it was",
