@@ -53,6 +53,8 @@ _GPU_HOURS = "short"
 _TEAM = 'team=~"$team"'
 _LOST_AREAS = 'area!~"effective|uninstrumented"'
 _INSTRUMENTED = 'area!="uninstrumented"'
+# `.` is no line break, and a team's name may hold one
+_EVERY_TEAM = "(?s:.+)"
 
 
 def dashboard_json(app_url: str) -> str:
@@ -94,7 +96,7 @@ def _dashboard(app_url: str) -> dashboard.Dashboard:
             .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
             .multi(True)
             .include_all(True)
-            .all_value(".+")
+            .all_value(_EVERY_TEAM)
             .current(VariableOption(selected=True, text="All", value="$__all"))
         )
         .with_variable(
@@ -133,8 +135,11 @@ def _gpu(matchers: str) -> str:
 
 def _ratio(by: str = "") -> str:
     grouped = f" by ({by})" if by else ""
-    part, whole = _gpu('area="effective"'), _gpu(_INSTRUMENTED)
-    return f"sum{grouped} ({part}) / (sum{grouped} ({whole}) > 0)"
+    part, whole = (
+        f"sum{grouped} ({_gpu(matchers)})" for matchers in ('area="effective"', _INSTRUMENTED)
+    )
+    # who never trained has no effective time: that is 0, and the worst of all
+    return f"({part} or 0 * {whole}) / ({whole} > 0)"
 
 
 def _of_team(family: str, *, window: str = "$window", more: str = "", by: str = "team") -> str:

@@ -113,10 +113,10 @@ def test_no_open_regression_is_told_only_where_the_list_could_be_read(
 @pytest.mark.prometheus
 @pytest.mark.parametrize(
     ("team", "left"),
-    [("a", 0.5), ("b", -1.0), (".+", -0.5)],  # all: the fleet's, since theirs differ
+    [("a", 0.5), ("b", -1.0), (None, -0.5)],  # all: the fleet's, since theirs differ
 )
 def test_the_loss_budget_is_held_against_the_target_of_the_chosen_team(
-    promtool: str, tmp_path: Path, team: str, left: float
+    promtool: str, tmp_path: Path, team: str | None, left: float
 ) -> None:
     _holds(
         promtool,
@@ -132,6 +132,40 @@ def test_the_loss_budget_is_held_against_the_target_of_the_chosen_team(
         },
         {("Loss budget left", "1h"): [("{}", left)]},
         team,
+    )
+
+
+@pytest.mark.prometheus
+def test_a_team_that_never_trained_has_an_ett_of_0(promtool: str, tmp_path: Path) -> None:
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_gpu_seconds{team="a", area="trainer_init", window="1d"}': "100x4",
+            'ett_gpu_seconds{team="b", area="effective", window="1d"}': "100x4",
+            'ett_gpu_seconds{team="c", area="uninstrumented", window="1d"}': "100x4",
+        },
+        {("Teams", "1h"): [('{team="a"}', 0.0), ('{team="b"}', 1.0)]},
+    )
+    _holds(
+        promtool,
+        tmp_path,
+        {'ett_gpu_seconds{team="a", area="trainer_init", window="1d"}': "100x4"},
+        {("ETT", "1h"): [("{}", 0.0)]},
+        "a",
+    )
+
+
+@pytest.mark.prometheus
+def test_all_teams_are_those_too_whose_names_break_a_line(promtool: str, tmp_path: Path) -> None:
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_gpu_seconds{team="a\\nb", area="trainer_init", window="1d"}': "300x4",
+            'ett_gpu_seconds{team="c", area="effective", window="1d"}': "100x4",
+        },
+        {("ETT", "1h"): [("{}", 0.25)]},
     )
 
 
@@ -265,9 +299,13 @@ def _holds(
     folder: Path,
     series: Mapping[str, str],
     told: Mapping[tuple[str, str], list[tuple[str, float]]],
-    team: str = ".+",
+    team: str | None = None,
 ) -> None:
-    """What the first query of a panel says, by its title and the time: labels and values."""
+    """What the first query of a panel says, by its title and the time: labels and values.
+
+    Without a team, of all as the dashboard asks for them.
+    """
+    chosen = every_team() if team is None else team
     drawn = [panel for panel in reversed(panels()) if panel.get("targets")]
     first = {panel["title"]: panel["targets"][0]["expr"] for panel in drawn}
     whole = {
@@ -280,7 +318,7 @@ def _holds(
                 ],
                 "promql_expr_test": [
                     {
-                        "expr": first[title].replace("$team", team).replace("$window", "1d"),
+                        "expr": first[title].replace("$team", chosen).replace("$window", "1d"),
                         "eval_time": at,
                         "exp_samples": [
                             {"labels": labels, "value": value} for labels, value in samples
@@ -300,6 +338,12 @@ def _holds(
 def panels() -> list[dict[str, Any]]:
     top = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
     return top + [panel for row in top for panel in row.get("panels", [])]
+
+
+def every_team() -> str:
+    """What `All` stands for."""
+    variables = json.loads(DASHBOARD.read_text(encoding="utf-8"))["templating"]["list"]
+    return next(str(one["allValue"]) for one in variables if one["name"] == "team")
 
 
 def runbooks() -> list[Path]:
