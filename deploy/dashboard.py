@@ -53,6 +53,10 @@ _GPU_HOURS = "short"
 _TEAM = 'team=~"$team"'
 _LOST_AREAS = 'area!~"effective|uninstrumented"'
 _INSTRUMENTED = 'area!="uninstrumented"'
+# Names hold what means something in an address; rows of a table have no labels.
+_TEAM_OF_SERIES = "team=${__field.labels.team:percentencode}"
+_TEAM_OF_ROW = "team=${__data.fields.Team:percentencode}"
+_METRIC_OF_SERIES = "metric=${__field.labels.metric:percentencode}"
 # `.` is no line break, and a team's name may hold one
 _EVERY_TEAM = "(?s:.+)"
 
@@ -193,12 +197,13 @@ def _is_it_good(app_url: str) -> list[Any]:
         )
         .thresholds(_steps((None, "red"), (0, "orange"), (0.25, "green"))),
         _stat(
-            "Open regressions", "", "none", app_url, 12, f"sum({_regressed()}) or {none}"
+            "Open regressions", "", "none", app_url, 12, f"sum({_regressed()}) or {none}",
+            "/regressions",
         )
         .description("Measures that got worse, through every gate of the detector.")
         .thresholds(_steps((None, "green"), (1, "orange"))),
         _stat(
-            "Data age", "", "s", app_url, 18, "time() - max(ett_data_timestamp_seconds)"
+            "Data age", "", "s", app_url, 18, "time() - max(ett_data_timestamp_seconds)", "/data"
         )
         .description("How old the newest event is. Every number is as old.")
         .thresholds(_steps((None, "green"), (26 * 3600, "orange"), (50 * 3600, "red"))),
@@ -230,9 +235,9 @@ def _where(app_url: str) -> list[Any]:
     burn = (
         f"(1 - {_ratio('team')}) / on (team) group_left () (1 - max by (team) (ett_target_ratio))"
     )
-    teams = _framed(table.Panel(), "Teams", "ett_gpu_ratio", "none", app_url).grid_pos(
-        GridPos(h=8, w=12, x=12, y=14)
-    )
+    teams = _framed(
+        table.Panel(), "Teams", "ett_gpu_ratio", "none", app_url, f"/?{_TEAM_OF_ROW}"
+    ).grid_pos(GridPos(h=8, w=12, x=12, y=14))
     for ref, expression in zip("ABCD", (_ratio("team"), change, lost, burn), strict=True):
         teams = teams.with_target(
             _query(expression, "", ref=ref, instant=True).format(PromQueryFormat.TABLE)
@@ -274,13 +279,16 @@ def _symptoms(app_url: str) -> list[Any]:
     return [
         _percentiles("Time to start", "tts_seconds", "ett_time_to_start_seconds", app_url, 0),
         _percentiles("Time to recover", "ttr_seconds", "ett_time_to_recover_seconds", app_url, 8),
-        _series("Preemption ratio", "preemption_ratio", "percentunit", app_url, (16, 22, 8, 7))
-        .with_target(_query(_of_team("ett_preemption_ratio"), "{{team}}")),
+        _series(
+            "Preemption ratio", "preemption_ratio", "percentunit", app_url, (16, 22, 8, 7),
+            f"/failures?{_TEAM_OF_SERIES}",
+        ).with_target(_query(_of_team("ett_preemption_ratio"), "{{team}}")),
     ]  # fmt: skip
 
 
 def _percentiles(title: str, measure: str, family: str, app_url: str, x: int) -> timeseries.Panel:
-    panel = _series(title, measure, "s", app_url, (x, 22, 8, 7))
+    page = f"/start-recover?{_TEAM_OF_SERIES}"
+    panel = _series(title, measure, "s", app_url, (x, 22, 8, 7), page)
     for ref, stat_name in (("A", "p50"), ("B", "p90")):
         expression = _of_team(family, more=f', stat="{stat_name}"')
         panel = panel.with_target(_query(expression, f"{{{{team}}}} {stat_name}", ref=ref))
@@ -288,8 +296,9 @@ def _percentiles(title: str, measure: str, family: str, app_url: str, x: int) ->
 
 
 def _alerts(app_url: str) -> list[Any]:
+    evidence = f"/regressions?{_TEAM_OF_SERIES}&{_METRIC_OF_SERIES}"
     return [
-        _framed(statetimeline.Panel(), "Open regressions", "", "none", app_url)
+        _framed(statetimeline.Panel(), "Open regressions", "", "none", app_url, evidence)
         .description("When a measure of a team was worse, through every gate of the detector.")
         .grid_pos(GridPos(h=7, w=16, x=0, y=29))
         .with_target(_query(_regressed(), "{{team}} \u00b7 {{metric}}")),
@@ -314,12 +323,12 @@ def _machinery(app_url: str) -> list[Any]:
         ("Read success", "none", success, "{{view}}", 18),
     )
     panels: list[Any] = [
-        _series(title, "", unit, app_url, (x, 37, 6, 7))
+        _series(title, "", unit, app_url, (x, 37, 6, 7), "/data")
         .description(f"{title} of the exporter and its warehouse.")
         .with_target(_query(expression, legend))
         for title, unit, expression, legend, x in shown
     ]
-    build = _framed(table.Panel(), "Build", "", "none", app_url).description(
+    build = _framed(table.Panel(), "Build", "", "none", app_url, "/data").description(
         "Release of the exporter, and the schema of what it reads."
     )
     info = _query("max by (version, schema) (ett_build_info)", "", instant=True)
@@ -331,9 +340,11 @@ def _machinery(app_url: str) -> list[Any]:
     ]
 
 
-def _stat(title: str, measure: str, unit: str, app_url: str, x: int, expression: str) -> stat.Panel:
+def _stat(
+    title: str, measure: str, unit: str, app_url: str, x: int, expression: str, page: str = "/"
+) -> stat.Panel:
     panel: stat.Panel = (
-        _framed(stat.Panel(), title, measure, unit, app_url)
+        _framed(stat.Panel(), title, measure, unit, app_url, page)
         .grid_pos(GridPos(h=4, w=6, x=x, y=2))
         .graph_mode(BigValueGraphMode.AREA)
         .color_mode(BigValueColorMode.VALUE)
@@ -343,20 +354,28 @@ def _stat(title: str, measure: str, unit: str, app_url: str, x: int, expression:
 
 
 def _series(
-    title: str, measure: str, unit: str, app_url: str, place: tuple[int, int, int, int]
+    title: str,
+    measure: str,
+    unit: str,
+    app_url: str,
+    place: tuple[int, int, int, int],
+    page: str = "/",
 ) -> timeseries.Panel:
     x, y, w, h = place
     panel: timeseries.Panel = (
-        _framed(timeseries.Panel(), title, measure, unit, app_url)
+        _framed(timeseries.Panel(), title, measure, unit, app_url, page)
         .grid_pos(GridPos(h=h, w=w, x=x, y=y))
         .span_nulls(True)
     )
     return panel
 
 
-def _framed(panel: Any, title: str, measure: str, unit: str, app_url: str) -> Any:
-    """What every panel has: title, the glossary's words, unit, an empty state, a way to the app."""
-    link = _link("Open in the app", f"{app_url}/?team=${{__field.labels.team}}")
+def _framed(panel: Any, title: str, measure: str, unit: str, app_url: str, page: str = "/") -> Any:
+    """What every panel has: title, the glossary's words, unit, an empty state, a way to the app.
+
+    `page` is where in the app; a variable in it that a series does not have would stay as it is.
+    """
+    link = _link("Open in the app", f"{app_url}{page}")
     meaning = glossary()[measure].meaning if measure else title
     return (
         panel.title(title)

@@ -226,6 +226,25 @@ def test_every_panel_says_what_it_shows_and_what_it_shows_without_data() -> None
     assert [] == [p["title"] for p in told if not p["fieldConfig"]["defaults"]["links"]]
 
 
+def test_a_link_asks_only_for_what_its_panel_has_and_takes_names_as_they_come() -> None:
+    for panel in panels():
+        for link in panel.get("fieldConfig", {}).get("defaults", {}).get("links", ()):
+            asked = re.findall(r"\$\{(__\w+)\.(?:labels|fields)\.(\w+)(:\w+)?\}", link["url"])
+            is_table = panel["type"] == "table"
+            legends = [target.get("legendFormat", "") for target in panel["targets"]]
+            columns = [
+                shown
+                for one in panel.get("transformations", ())
+                for shown in one["options"].get("renameByName", {}).values()
+            ]
+
+            assert {":percentencode"} >= {encoded for *_, encoded in asked}, panel["title"]
+            assert {"__data" if is_table else "__field"} >= {kind for kind, *_ in asked}
+            for _, name, _ in asked:
+                told = columns if is_table else re.findall(r"\{\{(\w+)\}\}", " ".join(legends))
+                assert name in told, (panel["title"], name)
+
+
 def test_panels_fill_rows_of_24_columns_and_do_not_overlap() -> None:
     taken = [
         (x, y)
