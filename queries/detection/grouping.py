@@ -169,14 +169,27 @@ def _place(
     if lead < _CLEAR_LEAD and _can_wait(change):
         return replace(change, episode=replace(change.episode, opened=change.opened + 1))
     if carrier is None:
-        _open_wide(change, groups, histories)
-        return None
+        cause = _nearest_to_cause(change, histories)
+        carrier = None if cause is change else _only_mover(cause, groups)
+        if carrier is None:
+            _open_wide(cause, groups)
+            return None
     home = _home(carrier, groups)
     if home is not None:
         home.symptoms.append(change)
     else:
         groups.append(Group(_nearest_to_cause(carrier, histories), symptoms=[change]))
     return None
+
+
+def _only_mover(cause: Change, groups: list[Group]) -> Change | None:
+    """The team that carries what makes up most of a change of all, where none else is told of it.
+
+    All may have moved a little by chance, while the part that moved most is one team's.
+    """
+    carrier, _ = _carrier(cause)
+    told = {each.lead.team for each in _taken_in(cause, groups)}
+    return carrier if carrier is not None and told <= {carrier.team} else None
 
 
 def _can_wait(change: Change) -> bool:
@@ -187,13 +200,21 @@ def _can_wait(change: Change) -> bool:
     return episode.opened is not None and episode.opened < latest
 
 
-def _open_wide(change: Change, groups: list[Group], histories: tuple[History, History]) -> None:
+def _open_wide(lead: Change, groups: list[Group]) -> None:
     """A regression of the fleet takes in what teams were told of it before."""
-    wide = Group(_nearest_to_cause(change, histories), is_wide=True)
-    for group in groups:
-        if group.within is None and group.lead.team != FLEET and _follows(group.lead, wide.lead):
-            group.within = wide
+    wide = Group(lead, is_wide=True)
+    for group in _taken_in(lead, groups):
+        group.within = wide
     groups.append(wide)
+
+
+def _taken_in(lead: Change, groups: list[Group]) -> list[Group]:
+    """What teams were told of a change of the fleet."""
+    return [
+        each
+        for each in groups
+        if each.within is None and each.lead.team != FLEET and _follows(each.lead, lead)
+    ]
 
 
 def _home(change: Change, groups: list[Group]) -> Group | None:

@@ -72,6 +72,14 @@ def test_a_shift_of_all_teams_is_one_of_the_fleet() -> None:
     assert sum(share for _, share in shares) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("seed", [6, 11])
+def test_one_team_that_got_slower_is_not_all_teams_where_a_sum_moved_by_chance(seed: int) -> None:
+    # by chance the time to recover is up in every team of these fleets
+    told = found({(0, "trainer_init"): Step(110, 1.6)}, seed=seed)
+
+    assert [("team-0", "trainer_init_seconds", "slower")] == open_rows(told)
+
+
 def test_more_preemptions_are_told_as_such() -> None:
     told = found({(None, "preemption"): Step(FIRST, 6.0)}, teams=4)
 
