@@ -144,11 +144,12 @@ def failure() -> str:
 
 
 def nearest(found: pl.DataFrame, day: date | None) -> dict[str, Any]:
-    """The regression of a series that began on this day or nearest to it; without one the newest.
+    """The regression of a series that began on this day or nearest to it; without one that which
+    is open, as an alert means it, else the newest.
 
     Late data moves a first day by a day or two, and a link that was sent before must still open.
     """
     rows = list(found.iter_rows(named=True))
     if day is None:
-        return rows[0]
+        return next((row for row in rows if row["state"] == "open"), rows[0])
     return min(rows, key=lambda row: abs((row["started_on"] - day).days))

@@ -66,7 +66,8 @@ def evidence(team: str, metric: str, day: str | None) -> None:
     asked = _day(day)
     row = regression_rows.nearest(found, asked)
     if day and asked is None:
-        st.warning(f"{words.code(day, 40)} is not a day. This is the newest of this series.")
+        which = "what is open" if row["state"] == "open" else "the newest"
+        st.warning(f"{words.code(day, 40)} is not a day. This is {which} of this series.")
     elif asked is not None and asked != row["started_on"]:
         st.warning(
             f"No regression of this series began on {words.day(asked)}. "

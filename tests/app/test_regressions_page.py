@@ -155,6 +155,17 @@ def test_quiet_series_say_why_nothing_is_told(told: Path) -> None:
 # -- the evidence --------------------------------------------------------------------------------
 
 
+def test_without_a_day_what_is_open_is_shown_whatever_came_after_it(warehouse: Path) -> None:
+    # an alert's link names no day; the same measure may have another mix of work since then
+    later = found.found(
+        since=found.SINCE + timedelta(days=5), state="held_back", verdict="mix", held_back_by="mix"
+    )
+    publish(warehouse, {"regressions": [found.found(), later]})
+    page = open_page(PAGE, **TOLD)
+
+    assert any("**open**" in text for text in said(page))
+
+
 def test_without_a_day_the_newest_is_shown(told: Path) -> None:
     page = open_page(PAGE, **TOLD)
 
