@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -53,7 +54,13 @@ def read_thresholds(path: Path) -> Thresholds:
         raise UnusableSettings(f"{path}: alerts must be a table, as in [alerts].")
     for name, value in table.items():
         _check(path, name, value)
-    return replace(Thresholds(), **table)
+    limits = replace(Thresholds(), **table)
+    if limits.stale_hours >= limits.very_stale_hours:
+        raise UnusableSettings(
+            f"{path}: alerts.stale_hours, {limits.stale_hours}, must be below "
+            f"alerts.very_stale_hours, {limits.very_stale_hours}."
+        )
+    return limits
 
 
 def _check(path: Path, name: str, value: object) -> None:
@@ -63,5 +70,5 @@ def _check(path: Path, name: str, value: object) -> None:
     if isinstance(known[name], str):
         if not isinstance(value, str) or not value.startswith(("http://", "https://")):
             raise UnusableSettings(f"{path}: alerts.{name} must be an address such as https://ett.")
-    elif isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise UnusableSettings(f"{path}: alerts.{name} must be a number above 0.")
