@@ -217,8 +217,9 @@ def _of_data(limits: Thresholds) -> tuple[Alert, ...]:
             "EttIngestRejectsHigh",
             f"source:ett_rejected:ratio > {limits.rejected_ratio}", "15m", "ticket",
             "Many lines of {{ $labels.source }} are set aside",
-            "{{ $value | humanizePercentage }} of the rows of {{ $labels.source }} could not be "
-            "read.",
+            # a row that was read is an event or several: how many rows there were is not known
+            "{{ $value | humanizePercentage }} of what came from {{ $labels.source }}, in events "
+            "and lines set aside, are lines set aside.",
             "/data",
         ),
     )  # fmt: skip
