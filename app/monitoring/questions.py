@@ -161,7 +161,8 @@ _REJECTED = """
     order by all
 """
 
-# A measure of a team has one open regression at a time; the costliest are shown, whoever has them.
+# A measure of a team has one open regression at a time. Those that alert are shown, then the
+# costliest, whoever has them: what a ticket costs may be unknown.
 _REGRESSIONS = """
     with
 
@@ -190,6 +191,7 @@ _REGRESSIONS = """
     from open_then
     where newest = 1
     order by
+        coalesce(severity, 'info') = 'info',
         lost_gpu_seconds_per_day desc nulls last,
         team asc,
         metric asc

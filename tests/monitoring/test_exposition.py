@@ -361,6 +361,19 @@ def test_only_open_regressions_are_shown_each_measure_once_and_no_null(warehouse
     assert [("fleet", 0.41)] == [(s.labels["team"], s.value) for s in changes]
 
 
+def test_what_alerts_is_shown_before_what_costs_more_and_does_not(warehouse: Path) -> None:
+    small = [
+        Regression(f"team-{n}", severity="info", lost_gpu_seconds_per_day=1.0 + n)
+        for n in range(60)
+    ]
+    unknown = Regression("ranking", "pt2_compile", lost_gpu_seconds_per_day=None)
+    publish(warehouse, small_fleet(), regressions=[*small, unknown])
+    shown = {s.labels["team"] for s in samples(warehouse, "ett_regression_info")}
+
+    assert 48 == len(shown)
+    assert {"ranking", "team-59"} <= shown
+
+
 def text(warehouse: Path, accept: str = "") -> str:
     newest = max(warehouse.glob("serving-*.duckdb"))
     with closing(connect(newest)) as connection:
