@@ -19,6 +19,7 @@ from app import data, words
 from app.palette import AREA_ORDER
 
 FLEET: Final = "fleet"
+OTHER: Final = "other"  # of /metrics alone; a team of that name has another here
 ALL: Final = "all"
 DAYS: Final = (7, 28, 90)
 VERSUS: Final = ("previous", "none")
@@ -364,9 +365,16 @@ def _one_of(label: str, name: str, options: Sequence[str], help_text: str) -> st
 def _stop_if_unknown(name: str, chosen: str, options: Sequence[str]) -> None:
     if chosen in options:
         return
-    st.warning(f"There is no {name} {words.code(chosen)} in this warehouse.")
+    is_summed = (name, chosen) == ("team", OTHER)
+    if is_summed:
+        st.warning(
+            f"{words.code(OTHER)} is what alerts and Grafana call all teams together that are not "
+            "among the largest. Here each is told by its own name."
+        )
+    else:
+        st.warning(f"There is no {name} {words.code(chosen)} in this warehouse.")
     with st.container(horizontal=True):
-        for near in [*words.nearest(chosen, options[1:]), options[0]]:
+        for near in [*([] if is_summed else words.nearest(chosen, options[1:])), options[0]]:
             st.button(
                 f"Show {words.code(near)}",
                 key=f"near {name} {near}",

@@ -59,6 +59,13 @@ def test_a_team_that_is_not_there_is_named_and_the_nearest_offered(fleet: Path) 
     assert page.metric
 
 
+def test_the_other_teams_of_an_alert_are_told_as_what_they_are(fleet: Path) -> None:
+    page = open_page(team="other")
+
+    assert "all teams together that are not among the largest" in warnings(page)[-1]
+    assert ["Show ` fleet `"] == [each.label for each in page.button if "Show" in each.label]
+
+
 @pytest.mark.parametrize(("name", "value"), [("days", "31"), ("days", "x"), ("weight", "<b>")])
 def test_a_filter_value_that_is_not_offered_is_said(fleet: Path, name: str, value: str) -> None:
     page = open_page(**{name: value})
