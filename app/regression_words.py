@@ -33,7 +33,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "slower": "the same work takes longer",
     "preemptions": "the scheduler takes jobs away more often",
     "failures": "jobs fail more often",
-    "mix": "sizes or classes of jobs shifted; the same work takes as long as before",
+    "mix": "sizes or classes of jobs shifted; this is other work, not slower work",
     "fleet_wide": "all teams moved: look at what they share",
 }
 # icon, colour of streamlit, a shape for tables, which read no Markdown

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from queries.detection import method
 from queries.detection.metrics import Kind, metric
 from queries.detection.series import FLEET
 
@@ -70,9 +71,9 @@ def _claim(told: Told) -> str:
 def _carried(told: Told) -> str:
     if told.verdict == "mix" and told.grown is not None:
         name, before, after = told.grown
+        changed = f"The work changed: {name} went from {_share(before)} to {_share(after)}."
         return (
-            f"The work changed: {name} went from {_share(before)} to {_share(after)}. "
-            "The same work takes as long as before."
+            f"{changed} The same work takes as long as before." if _is_only_mix(told) else changed
         )
     if told.verdict in ("preemptions", "failures") and told.causes:
         name, before, after = told.causes[0]
@@ -84,11 +85,16 @@ def _carried(told: Told) -> str:
 
 
 def _split(told: Told) -> str:
-    if told.verdict == "mix" or told.speed is None or told.mix is None:
+    if told.speed is None or told.mix is None or (told.verdict == "mix" and _is_only_mix(told)):
         return ""
     if metric(told.metric).kind is not Kind.LATENCY:
         return ""
     return f"On means: {told.speed:+.1f} s are the same work, {told.mix:+.1f} s other work."
+
+
+def _is_only_mix(told: Told) -> bool:
+    """Whether the same work takes as long as before: it may have changed in the same days."""
+    return told.speed is None or abs(told.speed) < method.LEAST_MIX_CHANGE * told.expected
 
 
 def _beside(told: Told) -> str:

@@ -109,13 +109,20 @@ def test_a_mix_says_which_work_came_and_that_nothing_is_slower() -> None:
         detected_on=None,
         days_to_detect=None,
         grown=("exploration on 129-256 GPUs", 0.0, 0.24),
+        speed=-2.5,
+        mix=150.25,
     )
 
     assert (
         "The work changed: exploration on 129-256 GPUs went from 0 % to 24 %. "
-        "The same work takes as long as before."
+        "The same work takes as long as before. Also moved"
     ) in sentence(told)
     assert sentence(told).endswith("Held back: mix.")
+
+    both = sentence(replace(told, speed=102.0, mix=137.25))
+
+    assert "as long as before" not in both
+    assert "On means: +102.0 s are the same work, +137.2 s other work." in both
 
 
 @pytest.mark.parametrize(
