@@ -141,5 +141,10 @@ def _is_inside(part: str, whole: str) -> bool:
 def _class(
     workload: str, gpus_from: int | None, gpus_to: int | None, before: float, after: float
 ) -> tuple[str, float, float]:
-    size = "unknown size" if gpus_to is None else f"{gpus_from}-{gpus_to} GPUs"
+    if gpus_to is None:
+        size = "unknown size"
+    elif gpus_from == gpus_to:
+        size = "1 GPU" if gpus_to == 1 else f"{gpus_to} GPUs"
+    else:
+        size = f"{gpus_from}-{gpus_to} GPUs"
     return f"{workload} on {size}", before, after

@@ -101,6 +101,23 @@ def test_a_cause_that_came_less_often_carries_nothing(
     assert named == [(name, float(before), float(now)) for *_, name, before, now in found]
 
 
+@pytest.mark.parametrize(
+    ("gpus_from", "gpus_to", "named"),
+    [
+        (None, None, "unknown size"),
+        (1, 1, "1 GPU"),
+        (2, 2, "2 GPUs"),
+        (129, 256, "129-256 GPUs"),
+    ],
+)
+def test_a_class_of_one_size_is_no_range(
+    gpus_from: int | None, gpus_to: int | None, named: str
+) -> None:
+    told, *_ = sentences._class("production", gpus_from, gpus_to, 0.0, 0.24)
+
+    assert f"production on {named}" == told
+
+
 def test_a_mix_says_which_work_came_and_that_nothing_is_slower() -> None:
     told = replace(
         SLOWER,
