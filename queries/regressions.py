@@ -221,7 +221,7 @@ def _regression(group: Group, panels: Panels, settings: Settings, *, is_mix: boo
         "ended_on": None if episode.last is None else _day(panels, episode.last),
         "closed_on": None if episode.closed is None else _day(panels, episode.closed),
         "closed_because": None if episode.ending is None else episode.ending.value,
-        "before_from": _day(panels, max(0, episode.onset - effects.BEFORE_DAYS)),
+        "before_from": _day(panels, effects.before_days(lead.history, episode).start),
         "after_to": _day(panels, last),
         "observed": size.observed,
         "expected": size.expected,

@@ -60,7 +60,7 @@ def effect(told: History, name: str, episode: Episode) -> Effect:
     shown = _shown(name, _sum(panel.told_total[episode.row, days]) / max(exposure, 1e-12))
     expected = _scaled(name, shown, 1 / factor)
     gpu_seconds = _sum(panel.gpu_seconds[episode.row, days])
-    before = slice(max(0, episode.onset - BEFORE_DAYS), episode.onset)
+    before = before_days(told, episode)
     return Effect(
         shown,
         expected,
@@ -69,6 +69,11 @@ def effect(told: History, name: str, episode: Episode) -> Effect:
         _sum(panel.told_rows[episode.row, before]),
         _sum(panel.told_rows[episode.row, days]),
     )
+
+
+def before_days(told: History, episode: Episode) -> slice:
+    """The days before an episode that it is held beside."""
+    return slice(told.usual_from(episode, BEFORE_DAYS), episode.onset)
 
 
 def points(told: History, name: str, rows: list[int], found: int, days: slice) -> Iterator[Points]:
@@ -113,7 +118,7 @@ def smallest(told: History) -> Floats:
 def smallest_before(told: History, episode: Episode) -> float:
     """The same of the series of an episode, as it was over the weeks before its onset."""
     seen = told.view(episode.row, episode.found)
-    before = slice(max(0, episode.onset - BEFORE_DAYS), episode.onset)
+    before = before_days(told, episode)
     return float(_smallest(told.panel, [episode.row], seen, before)[0])
 
 

@@ -110,6 +110,15 @@ class History:
         """The episodes of a series."""
         return [each for each in self.episodes if each.row == row]
 
+    def usual_from(self, episode: Episode, days: int) -> int:
+        """The first of so many days before an episode, after what was worse before and is over."""
+        ended = [
+            each.onset if each.ending is Ending.NEW_LEVEL else each.last + 1
+            for each in self._over(episode.row, episode.found)
+            if each.opened is not None and each.last is not None
+        ]
+        return min(max([0, episode.onset - days, *ended]), episode.onset)
+
     def _unmasked(self, row: int, day: int) -> Floats:
         weight: Floats = self.panel.weight[row].copy()
         for each in self._over(row, day):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 
 import polars as pl
@@ -117,6 +118,26 @@ def test_what_is_mended_closes_and_names_its_last_day() -> None:
 
     assert [("closed", "recovered", day(FIRST + 13))] == rows(
         told.regressions, "state", "closed_because", "ended_on", team="team-1", was_open=True
+    )
+
+
+def test_the_days_before_are_none_of_an_earlier_regression() -> None:
+    usual = fleet(5, 3, DAYS, 15.0, STEADY, {(1, "trainer_init"): Step(85, 1.6, lasts=14)})
+    is_worse_again = (
+        (pl.col("team") == "team-1")
+        & (pl.col("metric") == "trainer_init_seconds")
+        & (pl.col("day") >= day(FIRST - 10))
+    )
+    twice = usual.with_columns(
+        pl.when(is_worse_again)
+        .then(pl.col("total") + pl.col("exposure") * math.log(1.6))
+        .otherwise("total")
+        .alias("total")
+    )
+    told = detect(twice, last_day(DAYS), Settings()).regressions
+
+    assert [(day(85), day(85 - 28)), (day(110), day(99))] == rows(
+        told.sort("started_on"), "started_on", "before_from", team="team-1", was_open=True
     )
 
 
