@@ -304,6 +304,24 @@ def test_classes_of_latencies_are_summed_exactly() -> None:
     assert [(0.3, 0.3, 0.0, 0.0)] == told
 
 
+@pytest.mark.parametrize(("before", "told"), [(0, []), (1, [(0.1, 0.3)])])
+def test_where_nothing_ran_before_no_change_is_that_of_other_work(
+    before: int, told: list[tuple[float, float]]
+) -> None:
+    split = next(each for each in model.models("serving/regressions") if "split" in each.name)
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table regression_classes as select 'feed' as team, 'tts_seconds' as metric,"
+            " date '2026-01-08' as started_on, 1e0 * $before as before_share, 1e0 as after_share,"
+            " if($before = 1, 1e-1, null) as before_value, 3e-1 as after_value,"
+            " 0.2 * $before as speed_change, 0.3 * (1 - $before) as mix_change",
+            {"before": before},
+        )
+        found = connection.execute(f"select before_mean, after_mean from ({split.sql})").fetchall()
+
+    assert told == found
+
+
 def classes(metric: str, *cells: str) -> list[tuple[float, ...]]:
     """What is told of the only class of a regression on 8 January 2026, compared from the 5th.
 

@@ -74,8 +74,9 @@ compared as (
         spent.cost_seconds,
         spent.gpu_seconds,
         case
-            when found.metric like '%_seconds' and classes.before_value is not null
-                then 1 - classes.before_value / spent.seconds
+            -- of a class that was not there before, what such work was expected to take
+            when found.metric like '%_seconds'
+                then 1 - coalesce(classes.before_value, found.expected) / spent.seconds
             else 1
         end as excess_ratio
     from fresh_regressions as found
