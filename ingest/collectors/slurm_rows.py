@@ -84,7 +84,8 @@ class Table:
             yield row
         elif (header := columns_of(line, following)) is not None:
             yield from _set_aside(self.broken, self.columns)
-            self.broken, self.columns = [], _usable(self.name, header)
+            place = f" in its line {number}" if self._read else ""
+            self.broken, self.columns = [], _usable(self.name, header, place)
             is_fixed = bool(self.columns.spans)
             self._read = (_fixed_reader if is_fixed else _delimited_reader)(self.columns)
         elif self._read is None:
@@ -127,13 +128,16 @@ def _with_following(lines: Iterator[Line]) -> Iterator[tuple[int, bytes, bytes]]
         yield number, line, b""
 
 
-def _usable(name: str, columns: Columns) -> Columns:
+def _usable(name: str, columns: Columns, place: str) -> Columns:
+    """`place` tells the header of a later table from the first."""
     if missing := columns.missing():
-        raise UnreadableDump(f"{name} has no column {', '.join(missing)}. Dump again: {COMMAND}")
+        raise UnreadableDump(
+            f"{name} has no column {', '.join(missing)}{place}. Dump again: {COMMAND}"
+        )
     if columns.is_ambiguous():
         raise UnreadableDump(
-            f"{name} separates its columns with {columns.delimiter!r}, which also occurs in them. "
-            f"Dump again: {COMMAND}"
+            f"{name} separates its columns with {columns.delimiter!r}{place}, which also occurs in "
+            f"them. Dump again: {COMMAND}"
         )
     return columns
 

@@ -544,6 +544,17 @@ def test_an_unusable_header_says_how_to_dump_again(header: str, said: str) -> No
     assert said in str(raised.value)
 
 
+def test_an_unusable_header_behind_a_good_table_is_named_by_its_line() -> None:
+    with pytest.raises(UnreadableDump) as raised:
+        table(
+            "JobID|State|Start|End",
+            f"1|COMPLETED|{START}|{END}",
+            "JobID|JobName|Partition|State|ExitCode",
+        )
+
+    assert str(raised.value).startswith("made.txt has no column Start, End in its line 3. ")
+
+
 def test_a_dump_without_rows_is_fine() -> None:
     assert [] == table(HEADER)
 
