@@ -6,7 +6,7 @@ Looks at everything and changes nothing: what it computes stands in temporary ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -47,12 +47,14 @@ def check(
         if _count(connection, "from meta where publication > 0"):
             yield _NOT_WHOLE
         return
-    say("seconds of every attempt and day")
-    yield from _identity(connection)
+    is_ours = _facts_models(connection) == model.facts_fingerprint()  # else tables may be others
+    if is_ours:
+        say("seconds of every attempt and day")
+        yield from _identity(connection)
     say("ledger against events")
     yield from _ledger(connection)
     say("facts, detail and published files that belong to nothing")
-    yield from _orphans(connection)
+    yield from _orphans(connection, model.KEPT_FACTS if is_ours else ())
     yield from _files(warehouse)
     unread = list(compared.gather_detail(warehouse))
     yield from map(Finding, unread)
@@ -68,6 +70,11 @@ def check(
 
 def _has_facts(connection: duckdb.DuckDBPyConnection) -> bool:
     return _count(connection, "from duckdb_tables() where table_name = 'attempt_facts_kept'") > 0
+
+
+def _facts_models(connection: duckdb.DuckDBPyConnection) -> str | None:
+    [(models,)] = connection.execute("select facts_models from meta").fetchall()
+    return None if models is None else str(models)
 
 
 def _identity(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
@@ -129,12 +136,12 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         yield Finding(f"{counted(nameless, 'job')} with events and no name. {_INGEST_AGAIN}")
 
 
-def _orphans(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+def _orphans(connection: duckdb.DuckDBPyConnection, kept_facts: Sequence[str]) -> Iterator[Finding]:
     connection.execute(
         "create or replace temp table told_jobs as select distinct job_no from events "
         "where job_no is not null"
     )
-    for name in model.KEPT_FACTS:
+    for name in kept_facts:
         orphans = _count(
             connection,
             f"from (select distinct base_job_no from {name}_kept) where base_job_no not in "
@@ -186,7 +193,8 @@ def _current(folder: Path) -> Path | None:
 
 
 def _stale(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Finding | None:
-    [(told, models)] = connection.execute("select settings, facts_models from meta").fetchall()
+    [(told,)] = connection.execute("select settings from meta").fetchall()
+    models = _facts_models(connection)
     if models is None:
         return _NOT_WHOLE
     if models != model.facts_fingerprint():

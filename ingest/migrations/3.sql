@@ -61,5 +61,5 @@ create table pruned_events (
     events bigint not null
 );
 
--- judged by no rules of this release yet
-update meta set settings = null, published = null;
+-- judged by no rules of this release yet; null would say that computing the facts was ended
+update meta set settings = null, published = null, facts_models = 'an older release';

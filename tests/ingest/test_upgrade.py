@@ -113,6 +113,18 @@ def test_a_dry_run_leaves_a_warehouse_of_an_older_release_as_it_is(
     assert before == (warehouse / "warehouse.duckdb").read_bytes()
 
 
+def test_check_of_a_warehouse_of_an_older_release_says_so_until_it_is_computed_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse = old_warehouse(tmp_path / "warehouse", 2)
+
+    assert 1 == keep.main(["check", "--warehouse", str(warehouse)])
+    said = capsys.readouterr().out
+    assert "the facts were computed by another release. Run `ett-warehouse rebuild`.\n" in said
+    assert 0 == keep.main(["rebuild", "--warehouse", str(warehouse)])
+    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
+
+
 def test_a_warehouse_of_a_newer_release_is_refused_with_a_sentence(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     dump = write_dump(tmp_path / "dump.jsonl", life("a"))
