@@ -254,11 +254,18 @@ def cost_of_all(now: Mapping[str, Any]) -> str:
     """What the counted interruptions took, and of how many of them that is known; `now` is a row
     of `window_ends`.
     """
-    known, taken = _of_known_gpus(now), now["counted_lost_gpu_seconds"]
-    if now["counted"] and not known:
+    of_known_gpus, taken = _of_known_gpus(now), now["counted_lost_gpu_seconds"]
+    # what an older release published knows no difference
+    known = now.get("counted_of_known_cost", of_known_gpus)
+    if now["counted"] and not of_known_gpus:
         return "The GPUs of these jobs are unknown, and with them what this took"
+    if now["counted"] and not known:
+        return "No source says what these jobs did, and so what this took"
     told = money.beside(f"{words.hours(taken)} GPU-hours in all", taken)
-    return told if known == now["counted"] else f"{told}, of {_part(now)} whose GPUs are known"
+    if known == now["counted"]:
+        return told
+    which = "whose GPUs are known" if known == of_known_gpus else "of which that is known"
+    return f"{told}, of {words.count(known)} of {_counted(now)} {which}"
 
 
 def _held_against(now: Mapping[str, Any]) -> str:
@@ -288,7 +295,11 @@ def _of_known_gpus(now: Mapping[str, Any]) -> int:
 
 
 def _part(now: Mapping[str, Any]) -> str:
-    return f"{words.count(_of_known_gpus(now))} of {words.many(now['counted'], 'interruption')}"
+    return f"{words.count(_of_known_gpus(now))} of {_counted(now)}"
+
+
+def _counted(now: Mapping[str, Any]) -> str:
+    return words.many(now["counted"], "interruption")
 
 
 def _rate(value: float | None) -> str:

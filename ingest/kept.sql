@@ -253,6 +253,7 @@ create table failure_day_sums_kept (
     category varchar,
     interruptions bigint,
     gpu_interruptions bigint,
+    costed_interruptions bigint,
     lost_gpu_us hugeint
 );
 

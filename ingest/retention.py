@@ -219,7 +219,8 @@ def take_facts_back(connection: duckdb.DuckDBPyConnection) -> None:
     # an earlier release told it as nothing (ruling R19)
     connection.execute(
         "update attempt_facts_kept set lost_gpu_us = null, caused_recovery_gpu_us = null "
-        "where gpus is null and lost_gpu_us = 0 and caused_recovery_gpu_us = 0"
+        "where (gpus is null or not is_instrumented) "
+        "and lost_gpu_us = 0 and caused_recovery_gpu_us = 0"
     )
 
 

@@ -121,7 +121,7 @@ def cost(causes: pl.DataFrame, palette: Palette) -> go.Figure:
     A click gives the cause, as `domain/category`, as its customdata.
 
     `causes`: failure_domain, failure_category, attribution, interruptions, lost_gpu_seconds,
-    domain_interruptions, domain_lost_gpu_seconds; null: the GPUs are unknown, so no bar is drawn.
+    domain_interruptions, domain_lost_gpu_seconds; null: the cost is unknown, so no bar is drawn.
     """
     causes = causes.sort(
         -pl.col("domain_lost_gpu_seconds"),

@@ -207,7 +207,10 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
     if cells.is_empty():
         st.caption(nothing)
     elif cells["lost_gpu_ratio"].drop_nulls().is_empty():
-        st.caption("The GPUs of these jobs are unknown, and this share is one of GPU-hours.")
+        st.caption(
+            "What these interruptions took is unknown: no source says on how many GPUs, or what "
+            "the jobs did."
+        )
     else:
         teams = cells["team"].unique(maintain_order=True).to_list()
         shown = teams[:MOST_TEAMS]
@@ -255,7 +258,7 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
         key="cause",
         bind="query-params",
         filter_mode="contains",
-        help="The causes of these days, the dearest first where the GPUs are known",
+        help="The causes of these days, the dearest first where their cost is known",
     )
     filters.say_if_refused("cause", asked["cause"], offered, cause)
     found = data.frame(
@@ -266,7 +269,7 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
     else:
         if found.height == MOST_ROWS:
             is_weighed = found["lost_gpu_hours"][0] is not None
-            which = "that cost most" if is_weighed else "first by job, of unknown GPUs"
+            which = "that cost most" if is_weighed else "first by job, of unknown cost"
             st.caption(f"The {MOST_ROWS} {which}. Select a row to see the job.")
         else:
             st.caption("Select a row to see the job.")

@@ -84,12 +84,18 @@ select
     compiles.recompiles,
     -- outside every ratio and rollup: no GPUs, or left out by the settings
     coalesce(gpus.gpus <> 0, true) and excluded.job_no is null as is_counted,
-    -- what its interruption cost; of unknown GPUs unknown, though it cost no time
+    -- what its interruption cost; of unknown GPUs unknown, though it cost no time, and so where no
+    -- source can say what it did
     coalesce(losses.lost_us, 0) as lost_us,
-    case when losses.job_no is null then gpus.gpus * 0 else losses.lost_gpu_us end as lost_gpu_us,
+    case
+        when losses.job_no is not null then losses.lost_gpu_us
+        when instrumentation.is_instrumented then gpus.gpus * 0
+    end as lost_gpu_us,
     coalesce(losses.caused_recovery_us, 0) as caused_recovery_us,
-    case when losses.job_no is null then gpus.gpus * 0 else losses.caused_recovery_gpu_us end
-        as caused_recovery_gpu_us,
+    case
+        when losses.job_no is not null then losses.caused_recovery_gpu_us
+        when instrumentation.is_instrumented then gpus.gpus * 0
+    end as caused_recovery_gpu_us,
     -- seconds by area
     coalesce(areas.scheduling_us, 0) as scheduling_us,
     coalesce(areas.hardware_setup_us, 0) as hardware_setup_us,

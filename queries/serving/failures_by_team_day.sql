@@ -8,8 +8,10 @@ select
     split_part(sums.category, '/', 2) as failure_category,
     coalesce(any_value(attributions.attribution), 'unknown') as attribution,
     cast(sum(sums.interruptions) as bigint) as interruptions,
-    -- of attempts whose GPUs are known; null where they are of none
+    -- of attempts whose GPUs are known
     cast(sum(sums.gpu_interruptions) as bigint) as gpu_interruptions,
+    -- of attempts that are instrumented too; null where what it cost is known of none
+    cast(sum(sums.costed_interruptions) as bigint) as costed_interruptions,
     sum(sums.lost_gpu_us) / 1e6 as lost_gpu_seconds
 from warehouse.failure_day_sums_kept as sums
 left join category_attributions as attributions

@@ -64,7 +64,9 @@ select
             then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us
     end / 1e6
         as lost_gpu_seconds,
-    totals.interruption_loss_gpu_us / 1e6 as interruption_loss_gpu_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.interruption_loss_gpu_us end
+    / 1e6
+        as interruption_loss_gpu_seconds,
     -- percentiles
     latencies.tts_p50_us / 1e6 as tts_p50_seconds,
     latencies.tts_p90_us / 1e6 as tts_p90_seconds,

@@ -54,7 +54,13 @@ stopped as (
                 else 0
             end
         ) as counted_of_known_gpus,
-        -- null: their GPUs are unknown
+        sum(
+            case
+                when chosen_attribution in ('all', attribution) then costed_interruptions
+                else 0
+            end
+        ) as counted_of_known_cost,
+        -- null: their GPUs are unknown, or nothing of them is instrumented
         sum(lost_gpu_seconds) filter (where chosen_attribution in ('all', attribution))
             as counted_lost_gpu_seconds
     from failures_by_team_day
@@ -85,6 +91,7 @@ summed as (
             as uncategorised_interruptions,
         cast(coalesce(sum(stopped.counted), 0) as bigint) as counted,
         cast(coalesce(sum(stopped.counted_of_known_gpus), 0) as bigint) as counted_of_known_gpus,
+        cast(coalesce(sum(stopped.counted_of_known_cost), 0) as bigint) as counted_of_known_cost,
         case
             when coalesce(sum(stopped.counted), 0) = 0 then 0
             else sum(stopped.counted_lost_gpu_seconds)

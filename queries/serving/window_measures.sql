@@ -144,7 +144,9 @@ select
             then totals.gpu_us - totals.uninstrumented_gpu_us - totals.effective_gpu_us
     end / 1e6
         as lost_gpu_seconds,
-    totals.interruption_loss_gpu_us / 1e6 as interruption_loss_gpu_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.interruption_loss_gpu_us end
+    / 1e6
+        as interruption_loss_gpu_seconds,
     -- percentiles
     waits.tts_us[1] / 1e6 as tts_p50_seconds,
     waits.tts_us[2] / 1e6 as tts_p90_seconds,

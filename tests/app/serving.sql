@@ -329,6 +329,7 @@ select
     any_value(attribution) as attribution,
     count(*) as interruptions,
     count(gpus) as gpu_interruptions,
+    count(lost_gpu_seconds) as costed_interruptions,
     sum(lost_gpu_seconds) as lost_gpu_seconds
 from attempts
 where is_counted and is_interruption

@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import queries
+from ingest import cli
 from tests.app import serving
 from tests.app.dumps import Event, attempt, ingest
 from tests.app.opening import markdown, open_page, said, warnings
@@ -113,6 +114,31 @@ def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(
     assert "1 of 6 interruptions, those of known GPUs, in 2.9 GPU-days" in said(page)
     assert "one in 70.2 GPU-hours of known GPUs" in said(page)
     assert any("of 1 of 6 interruptions whose GPUs are known: training" in t for t in said(page))
+
+
+def test_what_ends_took_that_no_source_looked_into_is_said_to_be_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduled = tmp_path / "sacct.txt"
+    scheduled.write_text(
+        "JobID|State|Start|End|AllocTRES\n"
+        "1|NODE_FAIL|2026-03-01T10:00:00|2026-03-01T12:00:00|gres/gpu=8\n"
+        "2|PREEMPTED|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=8\n"
+    )
+    both = tmp_path / "both"
+    both.mkdir()
+    ingest(both, fleet_events(), START + timedelta(days=2))
+    told = []
+    for warehouse in (tmp_path / "alone", both):
+        assert 0 == cli.main(["--warehouse", str(warehouse), str(scheduled)])
+        monkeypatch.setenv("ETT_WAREHOUSE", str(warehouse))
+        told.append(said(open_page(FAILURES, days="7", attribution="all")))
+    alone, beside = told
+
+    assert any("No source says what these jobs did, and so what this took" in t for t in alone)
+    assert not any("0 GPU-hours in all" in text for text in alone)
+    assert any("What these interruptions took is unknown" in text for text in alone)
+    assert any("of 1 of 2 interruptions of which that is known: training" in t for t in beside)
 
 
 def test_failures_are_told_without_preemptions_too(stopped: Path) -> None:

@@ -221,6 +221,30 @@ def test_what_an_earlier_release_told_of_unknown_gpus_of_pruned_jobs_is_unknown_
     )
 
 
+def test_what_an_earlier_release_told_of_pruned_jobs_that_no_source_looked_into_is_unknown_now(
+    tmp_path: Path,
+) -> None:
+    warehouse, scheduled = tmp_path / "warehouse", tmp_path / "sacct.txt"
+    scheduled.write_text(
+        "JobID|State|Start|End|AllocTRES\n"
+        "1|NODE_FAIL|2026-03-01T10:00:00|2026-03-01T12:00:00|gres/gpu=8\n"
+    )
+    ingest(warehouse, scheduled)
+    ingest(warehouse, write_dump(tmp_path / "late.jsonl", later(5, life("late"))))
+
+    assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-05")
+    change(
+        "update attempt_facts_kept set lost_gpu_us = 0, caused_recovery_gpu_us = 0 "
+        "where not is_instrumented",
+        "update meta set facts_models = 'of an earlier release'",
+    )(warehouse)
+    assert 0 == warehouse_command("rebuild", warehouse)
+    assert [(None,)] == rows(
+        warehouse,
+        "select sum(lost_gpu_seconds) from failures_by_team_day where interruptions > 0",
+    )
+
+
 def test_readers_are_led_to_the_detail_that_a_prune_wrote_anew(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     events = [event for number in range(30) for event in later(8, life(f"job {number}"))]

@@ -668,6 +668,34 @@ def test_an_end_on_unknown_gpus_leaves_what_is_known_of_the_day(
     )
 
 
+def test_what_ends_cost_that_no_source_looked_into_is_unknown_not_nothing(tmp_path: Path) -> None:
+    scheduled = tmp_path / "sacct.txt"
+    scheduled.write_text("\n".join(SACCT[:4]) + "\n", encoding="utf-8")
+    warehouse = tmp_path / "warehouse"
+
+    assert 0 == ingest(warehouse, scheduled)
+    assert [("failed", None), ("preempted", None)] == rows(
+        warehouse,
+        "select outcome, lost_gpu_seconds from attempts where is_interruption order by outcome",
+    )
+    assert [(2, 2, 0, None)] == rows(
+        warehouse,
+        "select sum(interruptions), sum(gpu_interruptions), sum(costed_interruptions), "
+        "sum(lost_gpu_seconds) from failures_by_team_day "
+        "where team = 'fleet' and workload = 'all'",
+    )
+    assert [(2, 2, 0, None)] == rows(
+        warehouse,
+        "select counted, counted_of_known_gpus, counted_of_known_cost, counted_lost_gpu_seconds "
+        "from window_ends('fleet', 'all', ?, ?, 'all') where day is null",
+        [FIRST, SECOND],
+    )
+    assert {(None,)} == set(rows(warehouse, "select interruption_loss_gpu_seconds from team_day"))
+    assert (
+        window_of(warehouse, "fleet", "all", FIRST, SECOND)["interruption_loss_gpu_seconds"] is None
+    )
+
+
 def test_excluded_jobs_are_visible_as_excluded_and_outside_every_rollup(
     load: Callable[..., Path], configured: Configured
 ) -> None:

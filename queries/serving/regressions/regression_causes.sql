@@ -37,7 +37,7 @@ select
     cast(interruptions_after as bigint) as interruptions_after,
     interruptions_before / nullif(days_before, 0) as before_per_day,
     interruptions_after / days_after as after_per_day,
-    -- null: their GPUs are unknown
+    -- null: what they cost is unknown
     case when interruptions_before = 0 then 0 else lost_before end / nullif(days_before, 0)
         as lost_gpu_seconds_before_per_day,
     case when interruptions_after = 0 then 0 else lost_after end / days_after
