@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import streamlit as st
 
 from app import data, filters, money, openings, selects, tiles, words
+
+_OUTSIDE: Final = "uninstrumented"
 
 
 def row(
@@ -123,6 +125,7 @@ def shares(areas: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
 
     An area that one of the windows lacks has share 0 there, so that the differences add up. There
     are none where one of them has no share at all: nothing ran, or nothing of it is instrumented.
+    Uninstrumented time has no share, ETT does not speak of it.
     """
     is_compared = all(frame["share_ratio"].count() for frame in (areas, earlier))
     earlier = earlier if is_compared else earlier.clear()
@@ -135,14 +138,18 @@ def shares(areas: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
         on="area",
         how="full",
         coalesce=True,
-    ).with_columns(pl.col("amount", "share_ratio").fill_null(0))
+    ).with_columns(pl.col("amount").fill_null(0), _share("share_ratio"))
     if earlier.is_empty():
         return joined.with_columns(difference_ratio=pl.lit(None, pl.Float64)).sort("area")
     return (
-        joined.with_columns(pl.col("previous_share_ratio").fill_null(0))
+        joined.with_columns(_share("previous_share_ratio"))
         .with_columns(difference_ratio=pl.col("share_ratio") - pl.col("previous_share_ratio"))
         .sort("area")
     )
+
+
+def _share(name: str) -> pl.Expr:
+    return pl.when(pl.col("area") != _OUTSIDE).then(pl.col(name).fill_null(0)).alias(name)
 
 
 def largest_loss(by_area: pl.DataFrame) -> str | None:
@@ -164,7 +171,10 @@ def told(by_area: pl.DataFrame) -> list[tuple[str, str]]:
     """Areas with their amount and share in words, the largest first; rows of `shares`."""
     ranked = by_area.sort("amount", descending=True).select("area", "amount", "share_ratio")
     return [
-        (words.area(area), f"{words.hours(amount)} ({words.ratio(share)})")
+        (
+            words.area(area),
+            f"{words.hours(amount)} ({'outside ETT' if share is None else words.ratio(share)})",
+        )
         for area, amount, share in ranked.rows()
     ]
 
@@ -176,7 +186,7 @@ def moves_told(moves: pl.DataFrame) -> list[tuple[str, str]]:
 
 def _label(entry: Mapping[str, Any]) -> str:
     amount = f"<b>{words.hours(entry['amount'])}</b>"
-    if entry["area"] == "uninstrumented":
+    if entry["area"] == _OUTSIDE:
         return f"{amount}  outside ETT"
     difference = entry["difference_ratio"]
     change = "" if difference is None else f"  {words.points(difference)}"

@@ -146,7 +146,7 @@ def _where(digest: Digest) -> str:
         (
             words.area(row["area"]),
             words.hours(row["amount"]),
-            words.UNKNOWN if row["area"] == "uninstrumented" else words.ratio(row["share_ratio"]),
+            words.ratio(row["share_ratio"]),
             words.points(row["difference_ratio"]),
         )
         for row in sorted_shares(digest).iter_rows(named=True)

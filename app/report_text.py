@@ -12,7 +12,6 @@ from app import regressed, words
 from app.digest import Digest
 
 SCHEMA: Final = 1  # of the JSON; a field that goes or changes its meaning raises it
-_AWAY: Final = ("uninstrumented",)  # no share: ETT does not speak of it
 
 
 def markdown(digest: Digest) -> str:
@@ -43,7 +42,7 @@ def markdown(digest: Digest) -> str:
                 (
                     words.area(row["area"]),
                     words.hours(row["amount"]),
-                    words.UNKNOWN if row["area"] in _AWAY else words.ratio(row["share_ratio"]),
+                    words.ratio(row["share_ratio"]),
                     words.points(row["difference_ratio"]),
                 )
                 for row in sorted_shares(digest).iter_rows(named=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app import kpis, selects
+from app import kpis, parts, selects
 from app.warehouse import connect
 from queries import published
 from tests.app import serving
@@ -120,6 +120,28 @@ def test_time_that_was_uninstrumented_has_no_shares_to_compare_with(warehouse: P
 
     for shares in (kpis.shares(areas, earlier), kpis.shares(earlier, areas)):
         assert {None} == set(shares["difference_ratio"])
+
+
+def test_uninstrumented_time_is_said_to_be_outside_ett_and_to_have_no_share(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = datetime(2026, 3, 3, 9)
+    attempts = [
+        serving.Attempt(f"{job}-{days}", 1, at - timedelta(days=days), {area: 7200.0})
+        for job, area in (("mute", "uninstrumented"), ("told", "effective"))
+        for days in (0, 7, 30)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    told: dict[str, Any] = {}
+    monkeypatch.setattr(parts, "chart", lambda *_, **said: told.setdefault(said["stem"][:20], said))
+    open_page(days="7")
+    cascade = told["ett_overview_cascade"]
+    [row] = cascade["table"].filter(area="uninstrumented").to_dicts()
+
+    assert "uninstrumented 16.0 (outside ETT)" in cascade["alt"]
+    assert {"share_ratio": None, "previous_share_ratio": None, "difference_ratio": None} == {
+        name: value for name, value in row.items() if name.endswith("_ratio")
+    }
 
 
 def test_a_team_is_shown_with_its_target(fleet: Path) -> None:
