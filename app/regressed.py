@@ -17,7 +17,6 @@ from app import data, filters, money, regression_list, regression_words, words
 
 # $1: team, $2 and $3: first and last day
 _MARKS: Final = """
-select team, metric, started_on, observed, expected, change_ratio, lost_gpu_seconds_per_day
 from regressions
 where state = 'open' and ($1 = 'fleet' or team = $1) and started_on between $2 and $3
 order by lost_gpu_seconds_per_day desc nulls last, team, metric

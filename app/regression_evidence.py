@@ -114,7 +114,7 @@ def _numbers(row: Mapping[str, Any]) -> None:
         f"since {words.day(row['started_on'])}",
     )
     cost = row["lost_gpu_seconds_per_day"]
-    said = "no GPUs are known" if cost is None else "over what was expected"
+    said = regression_words.uncosted(row) if cost is None else "over what was expected"
     _number("GPU-hours a day", words.hours(cost), money.beside(said, cost))
     _number("Found after", *_detection(row))
 

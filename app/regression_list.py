@@ -59,7 +59,7 @@ def show(found: pl.DataFrame, state: str, about: str) -> None:
         return
     st.html(_STYLE)
     is_weighed = found["lost_gpu_seconds_per_day"].null_count() < found.height
-    ordered = "Sorted by GPU-hours a day" if is_weighed else "The newest first: no GPUs are known"
+    ordered = "Sorted by GPU-hours a day" if is_weighed else "The newest first: no cost is known"
     st.caption(f"{_SAYS[state]} {ordered}.")
     with st.container(key=f"wide list {state}"):
         _table(found, state, about)
@@ -172,7 +172,7 @@ def _card(row: Mapping[str, Any]) -> None:
 
 
 def _cost(gpu_seconds: float | None) -> str:
-    return "GPUs unknown" if gpu_seconds is None else f"{words.hours(gpu_seconds)} GPU-hours a day"
+    return "cost unknown" if gpu_seconds is None else f"{words.hours(gpu_seconds)} GPU-hours a day"
 
 
 def quiet(team: str, about: str) -> None:

@@ -164,8 +164,18 @@ def per(row: Mapping[str, Any]) -> str:
     """What a rate is of; empty for other measures. Where no GPUs are known each counts as one."""
     if is_time(row["metric"]) or is_ratio(row["metric"]):
         return ""
-    days = "attempt-days" if row["lost_gpu_seconds_per_day"] is None else "GPU-days"
-    return f"per 1,000 {days}"
+    return f"per 1,000 {'GPU-days' if is_gpu_weighed(row) else 'attempt-days'}"
+
+
+def is_gpu_weighed(row: Mapping[str, Any]) -> bool:
+    """Whether any GPUs of what it is of are known."""
+    # an older release published a cost wherever they are
+    return bool(row.get("is_gpu_weighed", row["lost_gpu_seconds_per_day"] is not None))
+
+
+def uncosted(row: Mapping[str, Any]) -> str:
+    """Why it is not known what a regression costs."""
+    return "no source says what the jobs did" if is_gpu_weighed(row) else "no GPUs are known"
 
 
 def change_of(row: Mapping[str, Any]) -> str:

@@ -149,9 +149,6 @@ limit 1
 
 # $1: team
 REGRESSIONS: Final = """
-select
-    team, metric, started_on, severity, verdict, observed, expected, change_ratio,
-    lost_gpu_seconds_per_day
 from regressions
 where state = 'open' and ($1 = 'fleet' or team = $1)
 order by lost_gpu_seconds_per_day desc nulls last, started_on desc, team, metric

@@ -104,8 +104,22 @@ union all
 select 'changes', count(*), sum(hash(told)) from changes as told
 """
 
-# Where no GPUs are known a cost is not small but unknown: somebody should look, nobody is woken.
-_UNWEIGHED = """
+# What each was told of: attempts of known GPUs, and such whose cost is known.
+_WEIGHED = """
+update found_regressions as found
+set is_gpu_weighed = exists (
+    select 1
+    from read_cells as cells
+    where
+        cells.metric = found.metric
+        and (cells.team = found.team or found.team = 'fleet')
+        and cells.day between found.started_on and found.after_to
+        and cells.size >= 0
+)
+"""
+# Where no GPUs are known, or no source says what an end cost, a cost is not small but unknown:
+# somebody should look, nobody is woken.
+_UNCOSTED = """
 update found_regressions as found
 set
     lost_gpu_seconds_per_day = null,
@@ -117,7 +131,7 @@ where not exists (
         cells.metric = found.metric
         and (cells.team = found.team or found.team = 'fleet')
         and cells.day between found.started_on and found.after_to
-        and cells.size >= 0
+        and cells.gpu_us is not null
 )
 """
 
@@ -221,7 +235,8 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     found = detect(cells(connection, through), through, settings)
     for name in SCHEMAS:
         _keep(connection, f"found_{name}", getattr(found, name))
-    connection.execute(_UNWEIGHED)
+    connection.execute(_WEIGHED)
+    connection.execute(_UNCOSTED)
     kept = _keep_evidence(connection)
     _forget(connection, kept)
     [whole] = [each for each in _models() if each.name == "regressions"]

@@ -79,6 +79,7 @@ SCHEMAS: dict[str, dict[str, type[pl.DataType]]] = {
         "expected": pl.Float64,
         "change_ratio": pl.Float64,
         "lost_gpu_seconds_per_day": pl.Float64,
+        "is_gpu_weighed": pl.Boolean,
         "attempts_before": pl.Int64,
         "attempts_after": pl.Int64,
         "evidence_ratio": pl.Float64,
@@ -227,6 +228,7 @@ def _regression(group: Group, panels: Panels, settings: Settings, *, is_mix: boo
         "expected": size.expected,
         "change_ratio": size.change,
         "lost_gpu_seconds_per_day": size.lost_gpu_seconds_per_day,
+        "is_gpu_weighed": True,  # until the cells say otherwise
         "attempts_before": round(size.told_before),
         "attempts_after": round(size.told_after),
         "evidence_ratio": gates.strongest(group),

@@ -10,7 +10,8 @@ select
     facts.outcome,
     facts.category,
     split_part(facts.category, '/', 1) as failure_domain,
-    facts.lost_us + facts.caused_recovery_us as lost_us,
+    -- null: no source says what it did
+    case when facts.is_instrumented then facts.lost_us + facts.caused_recovery_us end as lost_us,
     facts.lost_gpu_us + facts.caused_recovery_gpu_us as lost_gpu_us
 from attempt_facts_kept as facts
 inner join touched_days as touched on facts.ended_day = touched.day

@@ -17,11 +17,11 @@ _HOUR = 3600.0
 class Told:
     """A regression's row, and what was found to say of it.
 
-    `lost_gpu_seconds_per_day`: None where no GPUs are known. `parts`: name and change in seconds,
-    the largest first. `speed`, `mix`: what they add to the change of the mean. `grown`: the class
-    of work whose share grew most, with its share before and after. `causes`: category, a day
-    before and after, the largest rise first. `changes`: name and description of what was rolled
-    out. `symptoms`: team, measure, relative change.
+    `lost_gpu_seconds_per_day`: None where it is not known. `is_gpu_weighed`: whether any GPUs are
+    known. `parts`: name and change in seconds, the largest first. `speed`, `mix`: what they add to
+    the change of the mean. `grown`: the class of work whose share grew most, with its share before
+    and after. `causes`: category, a day before and after, the largest rise first. `changes`: name
+    and description of what was rolled out. `symptoms`: team, measure, relative change.
     """
 
     team: str
@@ -33,6 +33,7 @@ class Told:
     expected: float
     change_ratio: float
     lost_gpu_seconds_per_day: float | None
+    is_gpu_weighed: bool
     attempts_before: int
     attempts_after: int
     detected_on: date | None
@@ -129,7 +130,7 @@ def _values(told: Told) -> str:
     if metric(told.metric).kind is Kind.LATENCY:
         return f"{_seconds(told.expected)} -> {_seconds(told.observed)}"
     if told.metric.startswith("failures"):
-        days = "attempt-days" if told.lost_gpu_seconds_per_day is None else "GPU-days"
+        days = "GPU-days" if told.is_gpu_weighed else "attempt-days"
         return f"{told.expected:.1f} -> {told.observed:.1f} per 1,000 {days}"
     return f"{100 * told.expected:.1f} % -> {100 * told.observed:.1f} %"
 

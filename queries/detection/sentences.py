@@ -112,6 +112,7 @@ def _told(
         expected=row["expected"],
         change_ratio=row["change_ratio"],
         lost_gpu_seconds_per_day=row["lost_gpu_seconds_per_day"],
+        is_gpu_weighed=row["is_gpu_weighed"],
         attempts_before=row["attempts_before"],
         attempts_after=row["attempts_after"],
         detected_on=row["detected_on"],

@@ -55,7 +55,7 @@ stopped as (
         1 as exposure,
         case when outcome = 'preempted' then 1 else 0 end as total,
         0 as amount_us,
-        case when outcome = 'preempted' then lost_gpu_us else 0 end as gpu_us
+        case when outcome = 'preempted' then lost_gpu_us end as gpu_us
     from series_ends
 
     union all
@@ -107,7 +107,7 @@ stopped as (
         days.wall_us // 1000 * coalesce(days.gpus, 1) as exposure,
         0 as total,
         0 as amount_us,
-        0 as gpu_us
+        null as gpu_us  -- only ends cost something
     from attempt_day_facts_kept as days
     inner join touched_days as touched on days.day = touched.day
     where

@@ -91,7 +91,7 @@ def test_of_unknown_gpus_the_newest_comes_first_and_costs_what_nobody_knows(
 
     assert table["since"].tolist() == sorted(table["since"], reverse=True)
     assert table["GPU-hours a day"].isna().all()
-    assert any("The newest first: no GPUs are known." in text for text in said(page))
+    assert any("The newest first: no cost is known." in text for text in said(page))
     assert not any("GPU-hours a day" in text for text in said(page))
 
 
@@ -439,6 +439,14 @@ def test_a_change_has_the_unit_of_its_measure(
     row = {"metric": metric, "expected": 250.0, "observed": observed}
 
     assert shown == regression_words.change_of(row | {"lost_gpu_seconds_per_day": lost})
+
+
+def test_an_unknown_cost_of_known_gpus_does_not_change_the_unit() -> None:
+    row = {"metric": "failures", "expected": 250.0, "observed": 260.0, "is_gpu_weighed": True}
+    row["lost_gpu_seconds_per_day"] = None
+
+    assert "250 \u2192 260 per 1,000 GPU-days" == regression_words.change_of(row)
+    assert "no source says what the jobs did" == regression_words.uncosted(row)
 
 
 # -- charts ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ SLOWER = Told(
     expected=370.0,
     change_ratio=520 / 370 - 1,
     lost_gpu_seconds_per_day=310 * 3600.0,
+    is_gpu_weighed=True,
     attempts_before=1400,
     attempts_after=260,
     detected_on=date(2026, 3, 5),
@@ -75,7 +76,7 @@ def test_failures_name_their_most_frequent_cause() -> None:
     assert "The largest part of it is storage/checkpoint_write: 0.1 -> 0.7 a day." in sentence(told)
     # each attempt counts as one
     assert "0.1 -> 1.2 per 1,000 attempt-days since 2 Mar (+1140 %)" in sentence(
-        replace(told, lost_gpu_seconds_per_day=None)
+        replace(told, lost_gpu_seconds_per_day=None, is_gpu_weighed=False)
     )
 
 

@@ -113,6 +113,36 @@ def test_the_planted_change_is_found_and_named(serving: Path) -> None:
     assert change == pytest.approx(0.6, abs=0.1)
 
 
+def test_what_ends_cost_is_unknown_where_a_scheduler_alone_tells_of_them_and_not_small(
+    tmp_path: Path,
+) -> None:
+    first, lines = datetime(2026, 1, 1), ["JobID|State|Start|End|AllocTRES"]
+    for day, job in product(range(100), range(40)):
+        start = first + timedelta(days=day, minutes=30 * job)
+        state = "NODE_FAIL" if job % 20 < (1 if day < 88 else 8) else "COMPLETED"
+        end = start + timedelta(hours=2)
+        number = 1000 * day + job
+        lines.append(f"{number}|{state}|{start:%FT%T}|{end:%FT%T}|gres/gpu=64")
+    scheduled = tmp_path / "sacct.txt"
+    scheduled.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(tmp_path / "warehouse", scheduled)
+    [(metric, lost, is_gpu_weighed, severity, sentence)] = rows(
+        tmp_path / "warehouse",
+        "select metric, lost_gpu_seconds_per_day, is_gpu_weighed, severity, sentence "
+        "from regressions where state = 'open'",
+    )
+
+    assert ("failures", None, True, "ticket") == (metric[:8], lost, is_gpu_weighed, severity)
+    assert "per 1,000 GPU-days" in sentence
+    assert {(None,)} == set(
+        rows(
+            tmp_path / "warehouse",
+            "select coalesce(excess_gpu_seconds, excess_seconds) from regression_jobs",
+        )
+    )
+
+
 def test_what_a_change_costs_is_unknown_where_the_gpus_are_and_not_small(
     told: list[Job], tmp_path: Path
 ) -> None:

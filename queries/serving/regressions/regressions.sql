@@ -17,7 +17,8 @@ select
     found.observed,
     found.expected,
     found.change_ratio,
-    found.lost_gpu_seconds_per_day,
+    found.lost_gpu_seconds_per_day,  -- null: what it costs is unknown
+    found.is_gpu_weighed,  -- false: no GPUs are known, so a rate is of attempt-days
     found.attempts_before,
     found.attempts_after,
     found.evidence_ratio,
