@@ -8,6 +8,7 @@ import streamlit as st
 from app import data, filters, parts, words
 
 MOST = 500
+MOST_GPUS = 10_000_000.0  # more are set aside by an ingest
 
 JOBS = """
 select
@@ -46,27 +47,37 @@ chosen = filters.show()
 asked = {name: st.query_params.get(name) for name in ("outcome", "gpus")}
 zone = data.row("select time_zone from publication")["time_zone"]
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    search = st.text_input(
+    typed = st.text_input(
         "Job id", key="q", bind="query-params", placeholder="a part of the id", max_chars=256
     )
+    search = (typed or "").strip()
     ends = data.frame("select distinct last_outcome from jobs order by 1").to_series().to_list()
     outcomes = ["any", *(end for end in ends if end)]
     outcome = st.selectbox("Last outcome", outcomes, key="outcome", bind="query-params")
-    gpus = st.number_input(
-        "GPUs at least", min_value=0, value=0, step=8, key="gpus", bind="query-params"
+    gpus = round(
+        st.number_input(
+            "GPUs at least",
+            min_value=0.0,  # fractions, since streamlit fails to make inf a whole number
+            max_value=MOST_GPUS,
+            value=0.0,
+            step=8.0,
+            format="%.0f",
+            key="gpus",
+            bind="query-params",
+        )
     )
 filters.say_if_refused("outcome", asked["outcome"], outcomes, outcome)
-if asked["gpus"] is not None and not asked["gpus"].isdecimal():
+if asked["gpus"] != str(gpus):
     filters.say_if_refused("gpus", asked["gpus"], ["a whole number"], gpus)
 
 with parts.card("Jobs that lost most", "Which jobs should someone look at first?", parts.EVIDENCE):
     parameters = (
         chosen.team,
         chosen.workload,
-        (search or "").strip(),
+        search,
         data.midnight(chosen.first_day, zone),
         outcome,
-        int(gpus or 0),
+        gpus,
     )
     jobs = data.frame(JOBS, *parameters)
     if jobs.is_empty():

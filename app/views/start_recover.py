@@ -161,10 +161,13 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
     then = data.frame(waits.CURVES, *before)
     then = then if chosen.is_compared else then.clear()
     filters.say_if_refused("wait", st.query_params.get("wait"), WAITS, next(iter(WAITS)))
-    kind = st.segmented_control(
-        "Wait", list(WAITS), default="start", required=True, key="wait", bind="query-params"
+    kind = (
+        st.segmented_control(
+            "Wait", list(WAITS), default="start", required=True, key="wait", bind="query-params"
+        )
+        or "start"  # of an address that names none
     )
-    short, name, _ = WAITS[kind or "start"]
+    short, name, _ = WAITS[kind]
     mine, earlier = (frame.filter(pl.col("wait") == kind) for frame in (curves, then))
     if mine.is_empty():
         st.caption("Nobody waited here in these days. Choose more days, or another team.")

@@ -109,16 +109,24 @@ def test_jobs_are_sorted_by_what_they_lost(fleet: Path) -> None:
     assert sorted(lost, reverse=True) == lost
 
 
+def test_a_search_for_nothing_is_none(fleet: Path) -> None:
+    assert any("jobs since Wed 25 Feb" in text for text in said(open_page(JOBS, q=" ", days="7")))
+
+
 def test_a_search_finds_jobs_of_any_day(fleet: Path) -> None:
     page = open_page(JOBS, q="UNINSTRUMENTED", days="7")
 
     assert ["uninstrumented-1"] == page.dataframe[0].value["job_id"].tolist()
 
 
-@pytest.mark.parametrize(("name", "value"), [("gpus", "many"), ("outcome", "exploded")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("gpus", "many"), ("gpus", "inf"), ("gpus", "9" * 40), ("outcome", "exploded")],
+)
 def test_a_search_that_cannot_be_is_said(fleet: Path, name: str, value: str) -> None:
     page = open_page(JOBS, **{name: value})
 
+    assert page.dataframe
     assert any(f"asks for {name} = ` {value} `" in text for text in warnings(page))
 
 

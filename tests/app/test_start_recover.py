@@ -227,10 +227,14 @@ def test_an_axis_of_days_is_one_without_any_day_that_is_complete() -> None:
     assert "date" == figure.layout.xaxis.type
 
 
-def test_a_wait_that_is_none_is_said(fleet: Path) -> None:
-    page = open_page(START, wait="zzz")
+@pytest.mark.parametrize(("asked", "named"), [("zzz", "zzz"), ("", "(empty)")])
+def test_a_wait_that_is_none_is_said_and_starts_are_shown(
+    fleet: Path, asked: str, named: str
+) -> None:
+    page = open_page(START, wait=asked)
 
-    assert any("asks for wait = ` zzz `" in text for text in warnings(page))
+    assert any(f"asks for wait = ` {named} `" in text for text in warnings(page))
+    assert not any(text.startswith("Nobody waited here") for text in said(page))
 
 
 def test_stretches_are_unbroken_and_longer_than_a_day() -> None:
