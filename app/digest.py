@@ -138,7 +138,7 @@ def gather(week: str | None, team: str) -> Digest:
     moves = data.frame(selects.MOVES, *scope.now, scope.weight, *scope.previous[2:])
     if not scope.is_compared:
         earlier, areas_before, moves = earlier.clear(), areas_before.clear(), moves.clear()
-    unknown = regression_rows.failure() or _unjudged()
+    unknown = regression_rows.failure() or _unjudged(team)
     known = now["ett"] is not None and before.get("ett") is not None
     return Digest(
         week=named(monday),
@@ -166,9 +166,9 @@ def gather(week: str | None, team: str) -> Digest:
     )
 
 
-def _unjudged() -> str:
+def _unjudged(team: str) -> str:
     """Why it is not known what got worse, where nothing has been judged at all."""
-    if data.row(selects.JUDGED)["judged"]:
+    if regression_rows.is_judged(team):
         return ""
     return "no series has been judged yet. That none is listed does not say that nothing got worse"
 

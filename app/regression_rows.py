@@ -29,6 +29,13 @@ _DETECTOR: Final = "select failed_because from detector"
 # any warehouse has these columns
 OPEN: Final = "select count(*) as open from regressions where state = 'open'"
 
+# $1: team. Of a series that cannot be judged it is not known what it would have shown.
+_JUDGED: Final = """
+select count(smallest_change_ratio) as judged
+from quiet_series
+where $1 = 'fleet' or team = $1
+"""
+
 # $1: team
 LIST: Final = """
 select
@@ -122,6 +129,13 @@ STOPS: Final = "from interruptions_by_day($1, 'all', $2, $3, 'all') order by day
 def is_told() -> bool:
     """Whether the warehouse was published by a release that looks for what got worse."""
     return bool(data.row(_TABLES)["tables"] == 3)
+
+
+def is_judged(team: str) -> bool:
+    """Whether any series of the team, or of `fleet` any at all, could have shown a change."""
+    if not data.frame(LIST, team).is_empty():
+        return True
+    return is_told() and bool(data.row(_JUDGED, team)["judged"])
 
 
 def title() -> str:

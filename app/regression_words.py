@@ -79,6 +79,11 @@ _GATES: Final[Mapping[str, Gate]] = {
 }
 
 
+UNJUDGED: Final = (
+    "No series has been judged yet. That none is listed does not say that nothing got worse."
+)
+
+
 def unknown(failure: str) -> str:
     """Why it is not known what got worse, and what follows; hostile text is shown as it is."""
     return (

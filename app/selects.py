@@ -154,5 +154,3 @@ where state = 'open' and ($1 = 'fleet' or team = $1)
 order by lost_gpu_seconds_per_day desc nulls last, started_on desc, team, metric
 limit 5
 """
-
-JUDGED: Final = "select count(*) as judged from regressions"

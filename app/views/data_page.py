@@ -226,7 +226,7 @@ with parts.card(
             ),
         ):
             st.metric(label, words.count(jobs[key]), help=meaning)
-    st.caption(f"Of {words.count(jobs['jobs'])} jobs.")
+    st.caption(f"Of {words.many(jobs['jobs'], 'job')}.")
 
 with parts.card("Anomalies", "Where did sources contradict themselves or each other?"):
     kinds = data.frame(KINDS)

@@ -238,10 +238,7 @@ with parts.card("Open regressions", "What got worse, and is it real?", parts.SPA
         st.error(regression_words.unknown(failure))
     elif not (found := data.frame(selects.REGRESSIONS, team)).is_empty():
         regressed.show(found)
-    elif data.row(selects.JUDGED)["judged"]:
+    elif regression_rows.is_judged(team):
         st.caption("Nothing got worse that can be told from chance.")
     else:
-        st.caption(
-            "No series has been judged yet. "
-            "That none is listed does not say that nothing got worse."
-        )
+        st.caption(regression_words.UNJUDGED)

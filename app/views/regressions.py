@@ -37,6 +37,7 @@ def listed(team: str) -> None:
     )
     st.markdown(f"{whose} \u00b7 {told}")
     about = f"Regressions of {team}"
+    is_judged = regression_rows.is_judged(team)
     filters.say_if_refused(
         "tab", st.query_params.get("tab"), regression_list.TABS, next(iter(regression_list.TABS))
     )
@@ -44,6 +45,9 @@ def listed(team: str) -> None:
     for tab, (name, state) in zip(tabs, regression_list.TABS.items(), strict=True):
         if tab.open:
             with tab:
+                if not is_judged:
+                    st.caption(regression_words.UNJUDGED)
+                    continue
                 regression_list.show(found.filter(state=state), state, f"{about}, {name}")
     regression_list.quiet(team, about)
 

@@ -18,7 +18,7 @@ from app.charts import regression
 from app.charts.causes import shades
 from app.palette import DARK, LIGHT, Palette
 from tests.app import found, serving
-from tests.app.opening import open_page, said, warnings
+from tests.app.opening import OVERVIEW, open_page, said, warnings
 
 PAGE, RUNBOOK = "views/regressions.py", "views/runbook.py"
 LATE = found.SINCE - timedelta(days=20)
@@ -132,11 +132,26 @@ def test_an_unknown_team_is_a_sentence(told: Path) -> None:
 
 
 def test_a_tab_without_rows_says_so(warehouse: Path) -> None:
-    publish(warehouse, {})
+    publish(warehouse, {"quiet_series": found.whole()["quiet_series"]})
     page = open_page(PAGE)
 
     assert "Regressions" == page.title[0].value
     assert any("Nothing is open" in text for text in said(page))
+    assert any("Nothing got worse" in text for text in said(open_page()))
+
+
+@pytest.mark.parametrize("of_which", [{}, {"team": "ads"}])
+def test_nothing_is_not_said_to_be_well_before_any_series_was_judged(
+    warehouse: Path, of_which: dict[str, str]
+) -> None:
+    quiet = [row for row in found.whole()["quiet_series"] if of_which or row["team"] == "ads"]
+    publish(warehouse, {"quiet_series": quiet})
+
+    for path in (PAGE, OVERVIEW):
+        told = said(open_page(path, **of_which))
+
+        assert any("No series has been judged yet" in text for text in told)
+        assert not any("Nothing is open" in t or "Nothing got worse" in t for t in told)
 
 
 def test_quiet_series_say_why_nothing_is_told(told: Path) -> None:
