@@ -283,6 +283,7 @@ def _row(
     unit = "gpu_seconds" if chosen.weight == "gpu" else "seconds"
     whole = window["instrumented"]
     saved = habits["checkpoint_saves"] or 0
+    silent = kpis.not_reported(window, filters.WEIGHTS[1])
     with st.grid(5, min_column_width=150, gap="small"):
         for area, label, series in (
             ("unsaved", "Unsaved", days["unsaved_hours"]),
@@ -317,7 +318,7 @@ def _row(
             note=f"p90 {words.duration(habits['checkpoint_save_p90_seconds'])}, of "
             f"{words.many(saved, 'save')}"
             if saved
-            else "no good save in these days",
+            else silent or "no good save in these days",
             series=days["p50"].to_list(),
         )
         tiles.kpi(
@@ -327,7 +328,7 @@ def _row(
             show=_rate,
             difference=lambda change: f"{change:+.2f}",
             rests_on=habits["weighed_interruptions"],
-            note=_stopped(habits),
+            note=silent or _stopped(habits),
             series=[],
         )
         tiles.kpi(
@@ -340,7 +341,7 @@ def _row(
             rests_on=habits["attempts_with_interval"],
             note=_priced("attempts that ended, each whole", habits["gain_seconds"], chosen)
             if habits["gain_seconds"] is not None
-            else why_no_gain(habits),
+            else silent or why_no_gain(habits),
             series=[],
         )
 

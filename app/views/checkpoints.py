@@ -118,7 +118,8 @@ with (
 ):
     jobs = data.frame(JOBS, *chosen.now, chosen.weight)
     if jobs.is_empty():
-        st.caption(f"No interval is known to be worth changing: {saves.why_no_gain(habits)}.")
+        why = kpis.not_reported(opened.now, filters.WEIGHTS[1]) or saves.why_no_gain(habits)
+        st.caption(f"No interval is known to be worth changing: {why[0].lower()}{why[1:]}.")
     else:
         st.caption(
             f"By {chosen.hours} to gain, {saves.ENDED}. "

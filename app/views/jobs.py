@@ -90,14 +90,16 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
     else:
         found = jobs["found"][0]
         days = "of all days" if search else f"since {words.day(chosen.first_day)}"
-        most = f"; the {MOST} that lost most" if found > MOST else ""
+        is_weighed = jobs["lost_gpu_hours"].null_count() < jobs.height
+        is_known = is_weighed or jobs["lost_wall_hours"].null_count() < jobs.height
+        which = f"the {MOST} that lost most" if is_known else f"the first {MOST}"
+        most = f"; {which}" if found > MOST else ""
         about = (
             f"{words.many(found, 'job')} {days} of {chosen.team}, {chosen.workload} workloads{most}"
         )
-        is_weighed = jobs["lost_gpu_hours"].null_count() < jobs.height
         if is_weighed:
             ordered = "Sorted by GPU-hours lost"
-        elif jobs["lost_wall_hours"].null_count() < jobs.height:
+        elif is_known:
             ordered = "Sorted by hours lost: their GPUs are unknown"
         else:
             ordered = "Sorted by id: what they lost, their sources do not say"

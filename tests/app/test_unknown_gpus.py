@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextvars import copy_context
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import polars as pl
@@ -221,3 +221,23 @@ def test_jobs_whose_sources_say_nothing_of_losses_are_not_said_to_be_sorted_by_t
 
     assert any("what they lost, their sources do not say" in text for text in told)
     assert not any("GPUs are unknown" in text for text in told)
+
+
+def test_of_jobs_whose_sources_say_nothing_no_saves_and_no_losses_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = serving.fleet(teams=("ranking",), days=30)
+    mute = [
+        serving.Attempt(f"mute-{number}", 1, datetime(2026, 3, 2, 9), {"uninstrumented": 600.0})
+        for number in range(501)
+    ]
+    serving.publish(tmp_path, replace(known, attempts=mute))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+
+    assert any("501 jobs since" in t and "; the first 500." in t for t in said(open_page(JOBS)))
+
+    told = said(open_page(CHECKPOINTS))
+    claims = ("no good save", "0 interruptions", "no attempt saved twice")
+
+    assert any("worth changing: not reported by" in text for text in told)
+    assert not any(claim in text for text in told for claim in claims)
