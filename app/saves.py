@@ -252,7 +252,10 @@ def jobs_table(jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, abou
 
 
 def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:
-    return data.row(HABITS, *window, weight) | data.row(SAVE_TIMES, *window)
+    told = data.row(HABITS, *window, weight)
+    # what an older release published knows no difference
+    weighed = {"weighed_interruptions": told["interruptions"]}
+    return weighed | told | data.row(SAVE_TIMES, *window)
 
 
 def _held_loop(window: Mapping[str, Any], weight: str) -> float | None:

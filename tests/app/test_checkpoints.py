@@ -13,6 +13,7 @@ import queries
 from app import saves
 from app.charts.saving import agreement
 from app.palette import LIGHT
+from queries import model
 from tests.app import serving
 from tests.app.dumps import STARTUP, Event, attempt, ingest
 from tests.app.macros import rows
@@ -386,6 +387,24 @@ def test_a_view_that_fails_takes_down_its_own_card_only(
     assert any("`window_checkpoints` could not be read" in each.value for each in page.error)
     assert any("At 1 h this loses 6.67 %" in text for text in markdown(page))
     assert 2 == len(page.dataframe[-1].value)
+
+
+def test_what_an_older_release_published_still_opens(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    [sql] = [each.sql for each in model.models("serving") if each.name == "window_checkpoints"]
+    with duckdb.connect(str(queries.published(copy))) as connection:
+        connection.execute(
+            "create or replace macro window_checkpoints(chosen_team, chosen_workload, first_day, "
+            "last_day, chosen_weight) as table "
+            f"select * exclude (weighed_interruptions) from ({sql})"
+        )
+    page = open_page(CHECKPOINTS, days="7")
+
+    assert not page.exception
+    assert any("7 interruptions of attempts that trained" in text for text in said(page))
 
 
 def test_a_hostile_fleet_and_an_empty_one_are_no_error(warehouse: Path) -> None:
