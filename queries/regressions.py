@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from queries.detection import effects, gates, grouping, method, series
+from queries.detection import cost, effects, gates, grouping, method, series
 from queries.detection.episodes import History, history
 from queries.detection.gates import Gate, State
 from queries.detection.grouping import Change, Group
@@ -207,12 +207,13 @@ def _regression(group: Group, panels: Panels, settings: Settings, *, is_mix: boo
     episode, known = lead.episode, metric(lead.metric)
     state, held_back_by = gates.decided(group, is_mix=is_mix)
     size = effects.effect(lead.history, lead.metric, episode)
+    lost = cost.lost_gpu_seconds_per_day(lead.history, episode)
     last = lead.history.panel.days - 1 if episode.last is None else episode.last
     is_found = state is not State.HELD_BACK or held_back_by is Gate.FLEET_WIDE
     days = lead.opened - episode.onset if is_found else None
     return {
         "state": state.value,
-        "severity": _severity(size.lost_gpu_seconds_per_day, settings, is_mix=is_mix),
+        "severity": _severity(lost, settings, is_mix=is_mix),
         "held_back_by": None if held_back_by is None else held_back_by.value,
         "verdict": _verdict(group, is_mix=is_mix),
         "failure_domain": known.failure_domain,
@@ -227,7 +228,7 @@ def _regression(group: Group, panels: Panels, settings: Settings, *, is_mix: boo
         "observed": size.observed,
         "expected": size.expected,
         "change_ratio": size.change,
-        "lost_gpu_seconds_per_day": size.lost_gpu_seconds_per_day,
+        "lost_gpu_seconds_per_day": lost,
         "is_gpu_weighed": True,  # until the cells say otherwise
         "attempts_before": round(size.told_before),
         "attempts_after": round(size.told_after),

@@ -1,4 +1,4 @@
-"""How large a change is: what was expected, what came, what it costs, what could have been seen.
+"""How large a change is: what was expected, what came, what could have been seen.
 
 Numbers only; words are in `sentence`.
 """
@@ -33,7 +33,6 @@ class Effect:
     observed: float
     expected: float
     change: float
-    lost_gpu_seconds_per_day: float
     told_before: float
     told_after: float
 
@@ -52,28 +51,51 @@ class Points:
 def effect(told: History, name: str, episode: Episode) -> Effect:
     """Over all days of the episode, by the baseline that it was found with."""
     panel = told.panel
-    last = panel.days - 1 if episode.last is None else episode.last
-    days = slice(episode.onset, last + 1)
-    seen = told.view(episode.row, episode.found)
-    factor = _factor(panel, episode.row, days, seen)
+    days = changed_days(told, episode)
+    ratio = factor(panel, episode.row, days, told.view(episode.row, episode.found))
     exposure = _sum(panel.told_exposure[episode.row, days])
     shown = _shown(name, _sum(panel.told_total[episode.row, days]) / max(exposure, 1e-12))
-    expected = _scaled(name, shown, 1 / factor)
-    gpu_seconds = _sum(panel.gpu_seconds[episode.row, days])
+    expected = _scaled(name, shown, 1 / ratio)
     before = before_days(told, episode)
     return Effect(
         shown,
         expected,
         shown / expected - 1 if expected else np.inf,
-        gpu_seconds * (1 - 1 / factor) / max(last + 1 - episode.onset, 1),
         _sum(panel.told_rows[episode.row, before]),
         _sum(panel.told_rows[episode.row, days]),
     )
 
 
+def changed_days(told: History, episode: Episode) -> slice:
+    """The days of an episode, from its onset on."""
+    last = told.panel.days - 1 if episode.last is None else episode.last
+    return slice(episode.onset, last + 1)
+
+
 def before_days(told: History, episode: Episode) -> slice:
     """The days before an episode that it is held beside."""
     return slice(told.usual_from(episode, BEFORE_DAYS), episode.onset)
+
+
+def factor(panel: Panel, row: int, days: slice, seen: View) -> float:
+    """By how much the days are higher than expected."""
+    weight = panel.weight[row, days]
+    expected = seen.scores.expected[0, days]
+    if panel.is_rate:
+        return float(
+            max(panel.value[row, days][weight > 0].sum(), 1e-12)
+            / max(expected[weight > 0].sum(), 1e-12)
+        )
+    precision = seen.scores.precision[0, days]
+    left = np.where(weight > 0, panel.value[row, days] - expected, 0.0)
+    told = weight > 0
+    if not told.any():
+        return 1.0
+    # one day out of place must not size the others
+    middle = float(np.median(left[told]))
+    spread = method.CLIP / np.sqrt(np.where(told, precision, np.inf))
+    cut = np.clip(left, middle - spread, middle + spread)
+    return float(np.exp((cut * precision).sum() / precision.sum()))
 
 
 def points(told: History, name: str, rows: list[int], found: int, days: slice) -> Iterator[Points]:
@@ -172,27 +194,6 @@ def _change(panel: Panel, row: int, days: slice, ratio: float) -> float:
     exposure = _sum(panel.told_exposure[row, days])
     shown = _shown(name, _sum(panel.told_total[row, days]) / max(exposure, 1e-12))
     return _scaled(name, shown, ratio) / shown - 1 if shown else ratio - 1
-
-
-def _factor(panel: Panel, row: int, days: slice, seen: View) -> float:
-    """By how much the days are higher than expected."""
-    weight = panel.weight[row, days]
-    expected = seen.scores.expected[0, days]
-    if panel.is_rate:
-        return float(
-            max(panel.value[row, days][weight > 0].sum(), 1e-12)
-            / max(expected[weight > 0].sum(), 1e-12)
-        )
-    precision = seen.scores.precision[0, days]
-    left = np.where(weight > 0, panel.value[row, days] - expected, 0.0)
-    told = weight > 0
-    if not told.any():
-        return 1.0
-    # one day out of place must not size the others
-    middle = float(np.median(left[told]))
-    spread = method.CLIP / np.sqrt(np.where(told, precision, np.inf))
-    cut = np.clip(left, middle - spread, middle + spread)
-    return float(np.exp((cut * precision).sum() / precision.sum()))
 
 
 def _shown(name: str, mean: Any) -> Any:

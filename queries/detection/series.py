@@ -5,8 +5,8 @@ A day without observations has no value: never zero. The fleet is made of its te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 import numpy as np
@@ -41,13 +41,54 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class ByClass:
+    """What a series is made of, [class, day]: `weight` and `gpu_seconds` as a panel has them.
+
+    `left` sums what is left of the logs of levels, or what fell on a rate.
+    """
+
+    weight: Floats
+    left: Floats
+    gpu_seconds: Floats
+
+    def at(self, chosen: Ints, days: slice) -> ByClass:
+        """Some classes on some days."""
+        arrays = (self.weight, self.left, self.gpu_seconds)
+        return ByClass(*(each[chosen, days] for each in arrays))
+
+    def grouped(self, group: Ints) -> ByClass:
+        """The sums of the classes of each group, which are numbered from 0."""
+        is_in = (np.arange(group.max() + 1)[:, None] == group).astype(float)
+        return ByClass(*(is_in @ each for each in (self.weight, self.left, self.gpu_seconds)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What the series of a measure are made of: rows as those of `_Cells`, what is left of each.
+
+    In the fleet each team's weight counts `scale` times, and its own level is taken out.
+    """
+
+    teams: Sequence[str]
+    classes: Classes
+    kind_of: Ints
+    day: Ints
+    gpu: Floats
+    weight: Floats
+    left: Floats
+    level: Floats
+    scale: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
     """Series of one way of scoring: all arrays are [series, day], the first day is `begins`.
 
     Of levels, `value` is the mean of what is left of the logs, `weight` the observations and
     `squares` the squares around that mean. Of rates, `value` is what fell on the exposure
     `weight`, which is adjusted for the mix, and `squares` the squares of its pieces.
-    `told_*` are the same before anything was taken out.
+    `told_*` are the same before anything was taken out. `work` is, by measure, what the series
+    are made of; of the mix alone nothing.
     """
 
     begins: date
@@ -60,10 +101,19 @@ class Panel:
     told_exposure: Floats
     told_rows: Floats
     gpu_seconds: Floats
+    work: Mapping[str, _Work] = field(default_factory=dict, repr=False, kw_only=True)
 
     @property
     def days(self) -> int:
         return int(self.value.shape[1])
+
+    def by_class(self, row: int) -> ByClass:
+        """A series by size, that of the fleet by team too; the mix is of one class."""
+        team, name = self.keys[row]
+        if name not in self.work:
+            one = (self.weight, self.value, self.gpu_seconds)
+            return ByClass(*(each[[row]] for each in one))
+        return _by_class(self.work[name], team, self.days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +130,7 @@ class _Cells:
     """The rows of one measure: a class of work and a day each."""
 
     name: str
+    teams: Sequence[str]
     classes: Classes
     kind_of: Ints
     day: Ints
@@ -97,6 +148,7 @@ class _Part:
     name: str
     rows: tuple[Floats, ...]
     mix_rows: tuple[Floats, ...]
+    work: _Work
 
 
 def panels(cells: pl.DataFrame, until: date) -> Panels:
@@ -112,10 +164,11 @@ def panels(cells: pl.DataFrame, until: date) -> Panels:
             rates.append(_rates(each, days))
     names = (*teams, FLEET)
     shifting = [each for each in (*levels, *rates) if _can_shift(each.name)]
+    works = {each.name: each.work for each in (*levels, *rates)}
     return Panels(
-        _panel(begins, False, names, days, [(each.name, each.rows) for each in levels]),
-        _panel(begins, True, names, days, [(each.name, each.rows) for each in rates]),
-        _panel(begins, False, names, days, [(each.name, each.mix_rows) for each in shifting]),
+        _panel(begins, False, names, days, [(each.name, each.rows) for each in levels], works),
+        _panel(begins, True, names, days, [(each.name, each.rows) for each in rates], works),
+        _panel(begins, False, names, days, [(each.name, each.mix_rows) for each in shifting], {}),
     )
 
 
@@ -149,7 +202,7 @@ def _measures(cells: pl.DataFrame, teams: list[str], begins: date) -> Iterator[_
                 pl.lit(0.0).alias("gpu_seconds"),
             )
             part = pl.concat([bare, part.with_columns(pl.lit(0.0).alias("exposure"))])
-        yield _cells_of(name, part, len(teams))
+        yield _cells_of(name, part, teams)
 
 
 def _by_metric(cells: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -162,7 +215,7 @@ def _by_metric(cells: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         first += length
 
 
-def _cells_of(name: str, part: pl.DataFrame, teams: int) -> _Cells:
+def _cells_of(name: str, part: pl.DataFrame, teams: Sequence[str]) -> _Cells:
     codes = [part[name].to_numpy() for name in ("team", "workload", "size", "trial", "model")]
     rows, kind_of = mix.distinct(*codes)
     team, workload, size, trial, model = (code[rows] for code in codes)
@@ -172,7 +225,8 @@ def _cells_of(name: str, part: pl.DataFrame, teams: int) -> _Cells:
     ]
     return _Cells(
         name,
-        Classes(team, workload, size, trial, model, teams),
+        teams,
+        Classes(team, workload, size, trial, model, len(teams)),
         kind_of,
         part["day"].to_numpy().astype(np.int64),
         *numbers,
@@ -190,7 +244,9 @@ def _levels(cells: _Cells, days: int) -> _Part:
     n, logs = cells.exposure * is_known, cells.total * is_known
     squares = cells.squares * is_known - 2 * effect * logs + n * effect**2
     sums = _summing(cells, days)
-    count, total = sums(n), sums(logs - n * effect)
+    left = logs - n * effect
+    count, total = sums(n), sums(left)
+    start = _first_known(team_levels)
     value = _divided(total, count)
     within = np.maximum(sums(squares) - count * np.nan_to_num(value) ** 2, 0.0)
     told = _told(cells, sums)
@@ -201,13 +257,14 @@ def _levels(cells: _Cells, days: int) -> _Part:
     )
     return _Part(
         cells.name,
-        (*_with_fleet(count, total, within, _first_known(team_levels)), *told),
+        (*_with_fleet(count, total, within, start), *told),
         (
             _without_fleet(explained, np.nan),
             _without_fleet(np.where(np.isnan(explained), 0.0, sums(cells.exposure)), 0.0),
             _without_fleet(np.maximum(spread, 0.0), 0.0),
             *told,
         ),
+        _work(cells, n, left, np.nan_to_num(start), (~np.isnan(start)).astype(float)),
     )
 
 
@@ -243,7 +300,8 @@ def _rates(cells: _Cells, days: int) -> _Part:
     sums = _summing(cells, days)
     told = _told(cells, sums)
     exposure = sums(cells.exposure)
-    adjusted = sums(cells.exposure * effects[cells.kind_of, cells.day // mix.EPOCH_DAYS])
+    weight = cells.exposure * effects[cells.kind_of, cells.day // mix.EPOCH_DAYS]
+    adjusted = sums(weight)
     start = _first_known(team_rates)
     # teams of other rates weigh by them; without a rate yet, as the middle of all
     middle = float(start[~np.isnan(start)].mean()) if np.isfinite(start).any() else 1.0
@@ -264,7 +322,29 @@ def _rates(cells: _Cells, days: int) -> _Part:
             np.zeros((cells.classes.teams + 1, days)),
             *told,
         ),
+        _work(cells, weight, cells.total, np.zeros(len(relative)), relative),
     )
+
+
+def _work(cells: _Cells, weight: Floats, left: Floats, level: Floats, scale: Floats) -> _Work:
+    told = (cells.teams, cells.classes, cells.kind_of, cells.day, cells.gpu)
+    return _Work(*told, weight, left, level, scale)
+
+
+def _by_class(work: _Work, team: str, days: int) -> ByClass:
+    told = work.classes
+    weight, left = work.weight, work.left
+    chosen: Ints | slice = slice(None)
+    if team == FLEET:
+        of = told.team[work.kind_of]
+        weight, left = weight * work.scale[of], left - weight * work.level[of]
+    else:
+        chosen = np.flatnonzero((told.team == work.teams.index(team))[work.kind_of])
+    _, group = mix.distinct(told.team, told.size)
+    classes, place = mix.distinct(group[work.kind_of[chosen]])
+    code, length = place * days + work.day[chosen], len(classes) * days
+    sums = (np.bincount(code, each[chosen], length) for each in (weight, left, work.gpu))
+    return ByClass(*(each.astype(float).reshape(-1, days) for each in sums))
 
 
 def _told(cells: _Cells, sums: Callable[[Floats], Floats]) -> tuple[Floats, ...]:
@@ -321,6 +401,7 @@ def _panel(
     teams: tuple[str, ...],
     days: int,
     parts: list[tuple[str, tuple[Floats, ...]]],
+    work: Mapping[str, _Work],
 ) -> Panel:
     """Stack measures; series in which nothing was ever told are left out."""
     keys: list[Key] = []
@@ -334,4 +415,4 @@ def _panel(
         for stack, array in zip(stacks, rows, strict=True):
             stack.append(array[is_told])
     arrays = (np.vstack(stack) if stack else np.zeros((0, days)) for stack in stacks)
-    return Panel(begins, is_rate, tuple(keys), *arrays)
+    return Panel(begins, is_rate, tuple(keys), *arrays, work=work)
