@@ -146,13 +146,17 @@ def test_what_ends_cost_is_unknown_where_a_scheduler_alone_tells_of_them_and_not
 def test_what_a_change_costs_is_unknown_where_the_gpus_are_and_not_small(
     told: list[Job], tmp_path: Path
 ) -> None:
+    slowest = max(told, key=lambda job: job.seconds["trainer_init"])
     events = [
         {name: value for name, value in event.items() if name != "gpus"}
+        # work that the team never ran before
+        | ({"workload": "evaluation"} if event.get("job_id") == slowest.name else {})
         for event in dumps.events(told)
     ]
     dump = write_dump(tmp_path / "all.jsonl", events)
 
     assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", AS_OF)
+    assert ("ranking", True) == (slowest.team, slowest.day >= SLOWER_FROM)
     [(team, lost, severity, sentence)] = rows(
         tmp_path / "warehouse",
         "select team, lost_gpu_seconds_per_day, severity, sentence "
@@ -165,11 +169,15 @@ def test_what_a_change_costs_is_unknown_where_the_gpus_are_and_not_small(
     # by GPU-hours none comes before another
     worst = rows(
         tmp_path / "warehouse",
-        "select excess_gpu_seconds, excess_seconds, seconds - expected_seconds "
-        "from regression_jobs where metric = 'trainer_init_seconds' order by place",
+        "select excess_gpu_seconds, excess_seconds, "
+        "seconds - coalesce(expected_seconds, expected), job_id, expected_seconds "
+        "from regression_jobs "
+        "inner join regressions using (team, metric, started_on) "
+        "where metric = 'trainer_init_seconds' order by place",
     )
 
     assert 10 == len(worst)
+    assert [slowest.name] == [row[3] for row in worst if row[4] is None]
     assert {None} == {row[0] for row in worst}
     assert sorted((row[1] for row in worst), reverse=True) == [row[1] for row in worst]
     assert [row[2] for row in worst] == pytest.approx([row[1] for row in worst])
