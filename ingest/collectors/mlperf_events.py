@@ -117,10 +117,25 @@ def _turns(launch: Launch) -> Iterator[Turn]:
     """What ranks tell of evaluations, and that one goes no further than the run it was part of: the
     score that reaches the goal may stop the run at once.
     """
-    yield from launch.turns
-    for last in {turn.rank: turn for turn in launch.turns}.values():
+    turns = _that_took_time(launch.turns)
+    yield from turns
+    for last in {turn.rank: turn for turn in turns}.values():
         if last.is_start and launch.stopped_us is not None and last.at_us <= launch.stopped_us:
             yield Turn(launch.stopped_us, last.rank, is_start=False)
+
+
+def _that_took_time(turns: list[Turn]) -> list[Turn]:
+    """Without those that stop as they start: a score that is told afterwards, many in a
+    millisecond, whose equal events would count as one and leave an evaluation open.
+    """
+    kept: list[Turn] = []
+    for turn in turns:
+        before = kept[-1] if kept else None
+        if before == Turn(turn.at_us, turn.rank, is_start=True) and not turn.is_start:
+            kept.pop()
+        else:
+            kept.append(turn)
+    return kept
 
 
 def _phases(launch: Launch) -> Iterator[Event]:

@@ -225,6 +225,21 @@ def test_an_evaluation_that_begins_behind_the_run_is_left_open() -> None:
     assert [230.0] == [since_launch(e) for e in of(told, "phase_end") if e["phase"] == "evaluation"]
 
 
+def test_scores_that_are_told_afterwards_in_one_millisecond_leave_no_evaluation_open() -> None:
+    told = read(
+        *RUN[:6],
+        record(60, "eval_start"),
+        record(62.5, "eval_stop"),
+        *(record(62.5, f"eval_{turn}") for turn in ("start", "stop") * 2),
+        record(62.5, "eval_start"),
+        record(63, "eval_stop"),
+    )
+
+    assert [60.0, 62.5, 62.5, 63.0] == [
+        since_launch(e) for e in told if e.get("phase") == "evaluation"
+    ]
+
+
 def test_an_aborted_run_failed() -> None:
     told = read(*RUN[:-2], record(300, "run_stop", status="aborted"), RUN[-1])
 
