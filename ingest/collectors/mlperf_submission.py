@@ -15,7 +15,7 @@ from pathlib import Path
 from ingest.collectors.base import Dump
 
 _LARGEST_DESCRIPTION = 1_000_000  # bytes
-_ONE_NUMBER = re.compile(r"\D*(\d{1,7})\D*")  # longer ones count nothing
+_ONE_NUMBER = re.compile(r"\D*(\d{1,7})(?:\.0+)?\D*")  # longer ones count nothing
 _SUFFIX = re.compile(r"(?:\.(?:txt|log|out|gz|zst))+$")
 
 
@@ -74,5 +74,5 @@ def _described(file: Path) -> tuple[int | None, str | None]:
 
 
 def _count(told: object) -> int | None:
-    number = _ONE_NUMBER.fullmatch(str(told)) if isinstance(told, int | str) else None
+    number = _ONE_NUMBER.fullmatch(str(told)) if isinstance(told, int | float | str) else None
     return int(number[1]) if number else None

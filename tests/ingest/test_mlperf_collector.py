@@ -104,6 +104,7 @@ def test_a_log_that_stands_alone_says_itself_who_it_is() -> None:
         ("2", "8", 16),
         (2, 8, 16),
         ("2 nodes", "8x", 16),
+        ("1.0", 8.0, 8),
         ("2", "0", 0),
         ("2", "N/A", None),
         ("2x4", "8", None),
