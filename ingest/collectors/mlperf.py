@@ -20,14 +20,15 @@ from ingest.events import Event, Rejected, Says
 
 _SIGN = re.compile(
     rb"^(?:[^{\"\n]{0,80}:::MLLOG \{|\s*(?:\d+: )?RUNANDTIME_START \d{9,}|"
-    rb":::(?:DLPAL|SYSJSON|GITCOMMITID) )",
+    rb":::(?:DLPAL|SYSJSON|GITCOMMITID) |"
+    rb"\++ (?:export )?MLPERF_[A-Z_]{1,40}=)",
     re.MULTILINE,
 )
 
 
 def recognises(_name: str, head: bytes) -> bool:
-    """Whether a line is an MLLOG record or a mark of MLPerf's launcher: the first record may come
-    after 64 KiB.
+    """Whether a line is an MLLOG record, a mark of MLPerf's launcher or the trace of what it sets:
+    the first record may come after 64 KiB.
     """
     return _SIGN.search(head) is not None
 

@@ -502,6 +502,7 @@ def test_what_a_power_meter_writes_is_no_run() -> None:
         '3: :::MLLOG {"key": "cache_clear"}',
         "some text\n+ echo 'RUNANDTIME_START 1780000000'\nRUNANDTIME_START 1780000000\n",
         ":::DLPAL image 155 1 node002\n",
+        "+ export MLPERF_HOST_OS\n++ MLPERF_HOST_OS='linux 6.1'\n",
     ],
 )
 def test_it_recognises_its_own_logs(head: str) -> None:
@@ -516,6 +517,7 @@ def test_it_recognises_its_own_logs(head: str) -> None:
         '{"number_of_nodes": "2", "accelerators_per_node": "8"}',
         "+ echo 'RUNANDTIME_START 1780000000'\n",
         "MLPerf logs contain `:::MLLOG` lines.\n",
+        "MLPERF_HOST_OS=linux\n",
         "",
     ],
 )
