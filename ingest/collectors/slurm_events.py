@@ -11,7 +11,9 @@ from ingest.collectors.slurm_states import ENDED, LIVE, RESIZING, WAITING, known
 from ingest.collectors.slurm_times import BadTime, Times, times_of
 from ingest.collectors.slurm_values import (
     SECOND_US,
+    UNKNOWN_GPUS,
     ExitCode,
+    Gpus,
     exit_code,
     gpus_of_gres,
     gpus_of_tres,
@@ -87,7 +89,7 @@ def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Re
         happened.append(_queue(told, told.times.submitted_us))
     if ran and told.times.started_us is not None:
         start: Event = {"at_us": told.times.started_us, "event": EventKind.ATTEMPT_START}
-        if gpus is not None:
+        if gpus[0] is not None:
             start["gpus"] = gpus[0]
         happened += [start, _last(told, told.times.started_us)]
     for event in happened:
@@ -139,7 +141,7 @@ def _row_key(told: Told, known_us: int) -> str:
     return str(known_us // SECOND_US)
 
 
-def _job(row: Row, at_us: int, cluster: str | None, gpus: tuple[int, str | None] | None) -> Event:
+def _job(row: Row, at_us: int, cluster: str | None, gpus: Gpus) -> Event:
     cells = row.cells
     job: Event = {"at_us": at_us, "event": EventKind.JOB}
     if name := cells.get("JobName"):
@@ -154,10 +156,10 @@ def _job(row: Row, at_us: int, cluster: str | None, gpus: tuple[int, str | None]
         job["priority"] = priority
     if cluster:
         job["cluster"] = cluster
-    if gpus is not None:
+    if gpus[0] is not None:
         job["gpus"] = gpus[0]
-        if gpus[1]:
-            job["gpu_type"] = gpus[1]
+    if gpus[1]:
+        job["gpu_type"] = gpus[1]
     if attrs := {key: cells[key] for key in KEPT if cells.get(key, "") not in NOTHING}:
         job["attrs"] = _encoded(attrs)
     return job
@@ -208,17 +210,24 @@ def say_how(end: Event, told: Told) -> None:
         end["category"], end["message"] = "host/host_oom", told.out_of_memory
 
 
-def gpus_of(row: Row, ran: bool) -> tuple[int, str | None] | None:
+def gpus_of(row: Row, ran: bool) -> Gpus:
     """What the row held; what it asked for only if it never ran: more may be granted than asked."""
     allocated = row.cells.get("AllocTRES", "")
     if "AllocTRES" in row.cut:
         allocated = allocated.rpartition(",")[0]
-        return gpus_of_tres(allocated) if "gres/gpu=" in allocated else None
+        return gpus_of_tres(allocated) if "gres/gpu=" in allocated else UNKNOWN_GPUS
     if row.cells.get("AllocGRES") and "gres/gpu" not in allocated:
         return gpus_of_gres(row.cells["AllocGRES"])
-    if allocated:
-        return gpus_of_tres(allocated)
-    if ran and "AllocGRES" in row.cells:  # empty: it held none
-        return 0, None
+    # an empty AllocGRES: it held none
+    if allocated or (ran and "AllocGRES" in row.cells):
+        held = gpus_of_tres(allocated)
+        return UNKNOWN_GPUS if ran and held == (0, None) and _asked_for_gpus(row) else held
     requested = row.cells.get("ReqTRES", "")
-    return gpus_of_tres(requested) if requested and not ran and "ReqTRES" not in row.cut else None
+    is_told = requested and not ran and "ReqTRES" not in row.cut
+    return gpus_of_tres(requested) if is_told else UNKNOWN_GPUS
+
+
+def _asked_for_gpus(row: Row) -> bool:
+    """Whether a row that tells of no GPUs asked for some: then Slurm does not account for them."""
+    asked = (gpus_of_tres(row.cells.get("ReqTRES", "")), gpus_of_gres(row.cells.get("ReqGRES", "")))
+    return asked != ((0, None), (0, None))

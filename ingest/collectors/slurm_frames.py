@@ -40,7 +40,7 @@ _ENDING = {
 }
 _ENDING_CELLS = ("State", "ExitCode", "DerivedExitCode", "Reason")
 _GPUS = {"gpus_held": pl.Int64, "gpu_types": pl.String}
-_GPU_CELLS = ("AllocTRES", "AllocGRES", "ReqTRES", "has_run")
+_GPU_CELLS = ("AllocTRES", "AllocGRES", "ReqTRES", "ReqGRES", "has_run")
 _IS_LIVE = pl.col(STATE).is_in(sorted(LIVE))
 _WAITS = pl.col(STATE).is_in(sorted(WAITING))
 _LONGEST_ELAPSED = 10  # digits
@@ -183,8 +183,7 @@ def _ending(cells: Mapping[str, Any], reading: Reading) -> dict[str, object]:
 
 def _gpus(cells: Mapping[str, Any]) -> dict[str, object]:
     row = Row(0, "", {name: cell for name, cell in cells.items() if isinstance(cell, str)})
-    gpus = gpus_of(row, cells["has_run"])
-    return {} if gpus is None else {"gpus_held": gpus[0], "gpu_types": gpus[1]}
+    return dict(zip(_GPUS, gpus_of(row, cells["has_run"]), strict=True))
 
 
 def _instants(cells: pl.DataFrame, name: str, zone: ZoneInfo) -> pl.Series:

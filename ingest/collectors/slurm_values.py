@@ -5,6 +5,7 @@ events.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -24,7 +25,12 @@ _DURATION = re.compile(r"(?:(\d{1,6})-)?(\d{1,7}):(\d\d):(\d\d)(?:\.\d+)?")
 # a type may begin with a digit; where a kind lost its name Slurm writes the number of its letters
 _GRES = re.compile(r"(?:^|,)(?:gres[:/])?(?:gpu|7696487)(?::([^:=,()]+))?[:=](\d{1,8})(?=[,(]|$)")
 _COUNT = re.compile(r"\d{1,8}")
+_SLICE = re.compile(r"\dg\.\d+gb", re.IGNORECASE)  # MIG: a100_3g.20gb
+_PARTS = re.compile(r"(?:^|,)gres/(?:shard|mps)\b")  # of GPUs that others hold as well
 _LARGEST_CODE = 2**31
+
+Gpus = tuple[int | None, str | None]  # how many, and of which type
+UNKNOWN_GPUS: Gpus = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ def exit_code(text: str) -> ExitCode:
 
 
 @lru_cache(maxsize=4096)
-def gpus_of_tres(text: str) -> tuple[int, str | None]:
+def gpus_of_tres(text: str) -> Gpus:
     """GPUs and their type in a TRES list; `gres/gpu` is the total of all types, and a list without
     any means 0.
     """
@@ -110,17 +116,23 @@ def gpus_of_tres(text: str) -> tuple[int, str | None]:
             total = int(count)
         elif name[8] == ":":
             by_type[name[9:]] = int(count)
-    types = ",".join(sorted(by_type)) or None
-    return (sum(by_type.values()) if total is None else total), types
+    if total is None and not by_type and _PARTS.search(text):
+        return UNKNOWN_GPUS
+    return _whole_gpus(sum(by_type.values()) if total is None else total, by_type)
 
 
-def gpus_of_gres(text: str) -> tuple[int, str | None]:
+def gpus_of_gres(text: str) -> Gpus:
     """As `gpus_of_tres` for the `AllocGRES` of older releases, which holds the job's total:
     `gpu:h100:8`.
     """
     found = _GRES.findall(text)
-    types = ",".join(sorted({kind for kind, _ in found if kind})) or None
-    return sum(int(count) for _, count in found), types
+    return _whole_gpus(sum(int(count) for _, count in found), {kind for kind, _ in found if kind})
+
+
+def _whole_gpus(count: int, types: Iterable[str]) -> Gpus:
+    """Slurm counts a slice of a GPU as one, whatever its size: that is no number of GPUs."""
+    is_sliced = any(map(_SLICE.search, types))
+    return None if is_sliced else count, ",".join(sorted(types)) or None
 
 
 def _plausible(at_us: int) -> int:

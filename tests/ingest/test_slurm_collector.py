@@ -319,13 +319,23 @@ def test_a_start_before_its_submission_waited_for_nothing() -> None:
         ("AllocTRES", "cpu=8,gres/gpu=8,node=1", 8),
         ("AllocTRES", "cpu=8,gres/gpu:a100=4,gres/gpu:h100=2,node=1", 6),
         ("AllocTRES", "cpu=8,node=1", 0),
-        ("AllocTRES", "cpu=8,gres/gpumem=80,gres/shard=2", 0),
+        ("AllocTRES", "cpu=8,gres/gpumem=80", 0),
+        ("AllocTRES", "cpu=8,gres/gpumem=80,gres/shard=2", None),
+        ("AllocTRES", "cpu=8,gres/gpu=1,gres/mps=50", 1),
+        ("AllocTRES", "cpu=8,gres/gpu:a100_3g.20gb=2,gres/gpu=2", None),
+        ("AllocTRES", "cpu=8,gres/gpu:a100=1,gres/gpu:nvidia_h100_80gb_hbm3_1g.10gb=1", None),
         ("AllocTRES", "", None),
         ("AllocTRES|ReqTRES", "|gres/gpu=8", None),
+        ("AllocTRES|ReqTRES", "cpu=8,node=1|cpu=8,gres/gpu=8", None),
+        ("AllocTRES|ReqTRES", "cpu=8,node=1|cpu=8,node=1", 0),
+        ("AllocTRES|ReqGRES", "cpu=8,node=1|gpu:v100:2", None),
+        ("AllocTRES|ReqGRES", "cpu=8,node=1|gpu:0", 0),
+        ("AllocTRES|ReqGRES", "cpu=8,node=1|craynetwork:1", 0),
         ("AllocGRES", "gpu:h100:8", 8),
         ("AllocGRES", "gpu:4", 4),
         ("AllocGRES", "gpu:1080ti:4", 4),
-        ("AllocGRES", "gpu:3g.40gb:2,gpu:2080ti:1(S:0,1)", 3),
+        ("AllocGRES", "gpu:2g:2,gpu:2080ti:1(S:0,1)", 3),
+        ("AllocGRES", "gpu:3g.40gb:2", None),
         ("AllocGRES", "7696487:4", 4),  # the letters of gpu as a number
         ("AllocGRES", "craynetwork:1", 0),
         ("AllocGRES", "", 0),
@@ -338,6 +348,13 @@ def test_gpus_are_what_a_row_held(columns: str, cells: str, gpus: int | None) ->
     told = table(f"JobID|State|Start|End|{columns}", f"1|COMPLETED|{START}|{END}|{cells}")
 
     assert [gpus] == [event.get("gpus") for event in of(told, "attempt_start")]
+
+
+def test_of_slices_of_gpus_the_type_is_told_but_no_number() -> None:
+    held = "gres/gpu:a100_3g.20gb=2,gres/gpu=2"
+    (job, *_) = table("JobID|State|Start|End|AllocTRES", f"1|COMPLETED|{START}|{END}|{held}")
+
+    assert (None, "a100_3g.20gb") == (job.get("gpus"), job["gpu_type"])
 
 
 def test_a_row_that_never_ran_has_the_gpus_it_asked_for() -> None:
