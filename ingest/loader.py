@@ -43,6 +43,7 @@ class Loaded:
     """What one file brought. `unreadable` says why it brought nothing at all.
 
     `is_mute`: every line of it was set aside. No event may also mean that all were known.
+    `most_gpus`: of a job or attempt; None where it tells of none.
     """
 
     file_no: int
@@ -51,6 +52,7 @@ class Loaded:
     rejected: dict[str, int]
     unreadable: str | None = None
     is_mute: bool = False
+    most_gpus: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +330,7 @@ def _loaded(
         "select file_no, reason, count(*) from rejects group by file_no, reason order by all"
     ).fetchall():
         rejected[file_no][reason] = lines
+    most_gpus = store.most_gpus(connection)
     return [
         Loaded(
             one.file_no,
@@ -336,6 +339,7 @@ def _loaded(
             rejected[one.file_no],
             unreadable.get(one.file_no),
             one.file_no in mute,
+            most_gpus.get(one.file_no),
         )
         for one in numbered
     ]

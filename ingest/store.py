@@ -77,6 +77,17 @@ def keep(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
+def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """The most GPUs that anything has, by the dump of the batch that tells it, if it tells any."""
+    if "gpus" not in _columns(connection, "batch"):
+        return {}
+    return dict(
+        connection.execute(
+            "select file_no, max(gpus) from batch where gpus is not null group by file_no"
+        ).fetchall()
+    )
+
+
 def batch_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
     """The jobs that the batch speaks of, as hashes of their ids: enough to count them."""
     return {job for (job,) in connection.execute("select hash(job_key) from batch_jobs").fetchall()}

@@ -55,6 +55,12 @@ class Summary:
     def known(self) -> list[plan.Skipped]:
         return [one for one in self.skipped if one.known_as is not None]
 
+    @property
+    def has_no_gpus(self) -> bool:
+        """Whether these dumps tell of GPUs, and of 0 always, as where nobody accounts for them."""
+        told = [one.most_gpus for one in self.loaded if one.most_gpus is not None]
+        return bool(told) and not any(told)
+
     def told(
         self, seconds: float, held_back: int, *, is_dry: bool, is_verbose: bool
     ) -> Iterator[str]:
@@ -77,6 +83,11 @@ class Summary:
             f"{counted(sum(one.unreadable is None for one in self.loaded), 'file')} "
             f"in {seconds:.1f} s"
         )
+        if self.has_no_gpus:
+            yield (
+                "none of these jobs has a GPU, and no ratio counts them: "
+                "does AccountingStorageTRES in slurm.conf name gres/gpu?"
+            )
         if self.reasons:
             listed = ", ".join(f"{reason} {lines:,}" for reason, lines in self.reasons.items())
             yield f"set aside {counted(sum(self.reasons.values()), 'line')}: {listed}"

@@ -827,6 +827,37 @@ def test_a_job_of_a_cluster_is_not_the_job_of_that_number_elsewhere(
     assert {"95": [1], "fleet:95": [1]} == numbers_of(warehouse)
 
 
+def test_a_cluster_that_accounts_for_no_gpus_is_told_of(
+    load: Load, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = [row(job, "COMPLETED", 0, 10, 100, AllocTRES="cpu=8,node=1") for job in (1, 2)]
+    there = row(3, "COMPLETED", 0, 10, 100, Cluster="other")
+    warehouse = load(sacct(*here))
+    told = [capsys.readouterr().out]
+    load(sacct(*here, there))
+    told.append(capsys.readouterr().out)
+
+    hint = "counts them: does AccountingStorageTRES in slurm.conf name gres/gpu?"
+    assert [(f"none of 2 attempts on fleet has a GPU, and no ratio {hint}",)] == rows(
+        warehouse, "select detail from anomalies where kind = 'no_gpus'"
+    )
+    assert [True, False] == [
+        f"none of these jobs has a GPU, and no ratio {hint}" in said for said in told
+    ]
+
+
+def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(load: Load) -> None:
+    none, asked = "cpu=8,node=1", "cpu=8,gres/gpu=8"
+    columns = (*COLUMNS, "ReqTRES")
+    untold = row(1, "COMPLETED", 0, 10, 100, AllocTRES=none, ReqTRES=asked)
+    sliced = row(2, "COMPLETED", 0, 10, 100, AllocTRES="gres/gpu:a100_1g.5gb=1", ReqTRES=none)
+    warehouse = load(sacct(untold, sliced, columns=columns))
+
+    assert [("fleet:1", None, None, 90.0), ("fleet:2", None, "a100_1g.5gb", 90.0)] == rows(
+        warehouse, "select job_id, gpus, gpu_type, wall_seconds from attempts order by 1"
+    )
+
+
 # what a table is made of, and what is asked of a warehouse
 
 BEGAN = datetime(2026, 3, 2, 9, 0, 0)
