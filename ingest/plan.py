@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from ingest import dumps, rotation, unpacking
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
+from ingest.foreign import told_of
 from ingest.formats import Format, recognise
 from ingest.known import Known, Row
 from ingest.ledger import Incoming
 
 BATCH_BYTES = 512 * 1024 * 1024
 BATCH_FILES = 2_000
+_NAME_IT = "Is it a dump? Then name its format with --format"
 _COMPRESSION_RATIO = 12  # a batch is bounded by what it unpacks to
 
 
@@ -100,7 +102,9 @@ def _loaded_already(file: dumps.DumpFile, row: Row) -> Skipped:
 
 def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:
     if head.strip():
-        return "has no format that is known. Is it a dump? Then name its format with --format"
+        foreign = told_of(head)
+        hint = f": it looks like {foreign}" if foreign else f". {_NAME_IT}"
+        return f"has no format that is known{hint}"
     if file.compression == "none":
         return "is blank"
     return f"gives no line: its {file.compression} stream is empty or broken"
