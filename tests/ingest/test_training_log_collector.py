@@ -1211,6 +1211,7 @@ def test_logs_of_trainers_are_recognised(framework: str) -> None:
         "# How to read logs\n```\n2026-03-01 10:00:00 step 10 loss 2.5\n```\n",
         'print(f"step {step}: loss {loss}")\n',
         "2026-03-01 10:00:00 Saved the file\n",
+        "2026-03-01 10:00:00 step 3 of the upgrade survived a loss of connection\n",
         "I0301 10:00:00.1 7 torch/distributed/elastic/agent/server/api.py:9] starting workers\n"
         "2026-03-01 10:00:00 step 10 loss 2.5\n",
     ],
