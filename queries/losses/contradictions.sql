@@ -153,6 +153,22 @@ told as (
     union all
 
     select
+        coalesce(placed.job_no, starts.job_no) as job_no,
+        coalesce(placed.attempt, starts.attempt) as attempt,
+        'start_was_cut' as kind,
+        'the earlier start stands, a dump cut it to its window (sacct -T)' as what,
+        cuts.cut_us as at_us
+    from stg_scheduler_cuts as cuts
+    inner join stg_scheduler_events as starts
+        on
+            cuts.job_no = starts.base_job_no
+            and cuts.row_key = starts.row_key
+            and starts.event = 'attempt_start'
+    left join stg_scheduler_places as placed on starts.row_no = placed.row_no
+
+    union all
+
+    select
         windows.job_no,
         windows.attempt,
         'overlaps_successor' as kind,

@@ -32,10 +32,19 @@ told as (
             when scoped.event in ('phase_start', 'phase_end') then concat('phase ', scoped.phase)
             else cast(scoped.event as varchar)
         end as slot,
-        -- a terminal state beats a live one
-        case when scoped.event = 'attempt_end' then 0 else 1 end as rank_of_kind
+        -- a terminal state beats a live one, the start of a row one that a dump cut
+        case
+            when scoped.event = 'attempt_end' then 0
+            when scoped.event = 'attempt_start' and scoped.at_us = cuts.started_us then 0
+            when scoped.phase = 'queue' and scoped.end_us = cuts.started_us then 0
+            else 1
+        end as rank_of_kind
     from scoped_events as scoped
     inner join files on scoped.file_no = files.file_no
+    left join stg_scheduler_cuts as cuts
+        on
+            scoped.job_no = cuts.job_no
+            and scoped.row_key = cuts.row_key
     where scoped.row_key is not null
 
 ),

@@ -62,7 +62,7 @@ ordered as (
         states.row_key,
         states.row_submitted_us,
         states.row_state,
-        starts.started_us,
+        coalesce(cuts.started_us, starts.started_us) as started_us,
         lag(states.row_state) over in_order as previous_state
     from states
     left join starts
@@ -70,12 +70,16 @@ ordered as (
             states.job_no = starts.job_no
             and states.row_key = starts.row_key
             and starts.precedence = 1
+    left join stg_scheduler_cuts as cuts
+        on
+            states.job_no = cuts.job_no
+            and states.row_key = cuts.row_key
     where states.precedence = 1
     window in_order as (
         partition by states.job_no
         order by
             states.row_submitted_us asc nulls last,
-            starts.started_us asc nulls last,
+            coalesce(cuts.started_us, starts.started_us) asc nulls last,
             states.row_key asc
     )
 

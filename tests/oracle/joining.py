@@ -196,11 +196,12 @@ def row_of(key: str, told: list[Told]) -> Row:
             one.fields["row_submitted_us"],
         ),
     )
+    uncut = uncut_start(told)
     slots: dict[object, Told] = {}
     for one in sorted(
         told,
         key=lambda one: (
-            one.fields["event"] == "attempt_end",
+            one.fields["event"] == "attempt_end" or (uncut is not None and begins(one) == uncut),
             one.clock,
             one.fields["at_us"],
             one.fields.get("end_us", -1),
@@ -222,6 +223,44 @@ def row_of(key: str, told: list[Told]) -> Row:
         list(slots.values()),
         None if start is None else start.fields["at_us"],
     )
+
+
+def begins(one: Told) -> int | None:
+    """When the row started, as its start says, or the end of its queue."""
+    if one.fields["event"] == "attempt_start":
+        start: int = one.fields["at_us"]
+        return start
+    return one.fields.get("end_us") if one.fields.get("phase") == "queue" else None
+
+
+def uncut_start(told: Iterable[Told]) -> int | None:
+    """R33: the start that stands before the newest dump's, which was cut to its window."""
+    newest: dict[tuple[object, ...], Told] = {}
+    for one in told:  # what several dumps say alike, the newest of them says
+        same = tuple(sorted((name, str(value)) for name, value in one.fields.items()))
+        if same not in newest or newest[same].clock < one.clock:
+            newest[same] = one
+    reach: dict[int, int] = {}
+    clocks: dict[int, int] = {}
+    lives: dict[int, list[int]] = defaultdict(list)
+    for one in newest.values():
+        if one.fields["event"] in {"alive", "attempt_end"}:
+            is_over = one.fields["event"] == "attempt_end"
+            lives[id(one.dump)].append(FOREVER if is_over else one.fields["at_us"])
+    for one in newest.values():
+        if one.fields["event"] == "attempt_start":
+            at = one.fields["at_us"]
+            reach[at] = max(reach.get(at, 0), *lives[id(one.dump)] or [FOREVER])
+            clocks[at] = max(clocks.get(at, 0), one.clock)
+    if len(reach) < 2:
+        return None
+    believed = max(clocks, key=lambda at: (clocks[at], at))
+    first, reached = believed, 0
+    for at in sorted(at for at in reach if at <= believed):
+        if at - SECOND_US > reached:
+            first = at
+        reached = max(reached, reach[at])
+    return first if first < believed else None
 
 
 def add_row(chain: Chain, row: Row, is_resized: bool) -> None:

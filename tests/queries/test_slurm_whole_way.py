@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -844,6 +844,36 @@ def test_a_cluster_that_accounts_for_no_gpus_is_told_of(
     assert [True, False] == [
         f"none of these jobs has a GPU, and no ratio {hint}" in said for said in told
     ]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("state", ["RUNNING", "FAILED"])
+def test_windows_that_cut_a_job_are_put_together_again(
+    load: Load, state: str, order: tuple[int, ...]
+) -> None:
+    windows = [
+        sacct(row(1, state, 0, 10, 1000, elapsed=990), row(2, "COMPLETED", 5, 20, 30)),
+        sacct(row(1, state, 0, 1000, 1999, elapsed=999), row(3, "COMPLETED", 5, 1900, 1990)),
+        sacct(row(1, "FAILED", 0, 2000, 2500)),  # sacct -T -S 9:33:20
+    ]
+    warehouse = load(*(windows[index] for index in order))
+
+    assert [("fleet:1", 1, at(10), at(2500), 10.0, 2490.0)] == rows(
+        warehouse,
+        "select job_id, attempt, started_at, ended_at, queue_seconds, wall_seconds from attempts "
+        "where job_id = 'fleet:1'",
+    )
+    assert [("fleet:1", 1, "start_was_cut")] == rows(
+        warehouse, "select job_id, attempt, kind from anomalies"
+    )
+
+
+def test_a_start_that_moved_on_while_nodes_booted_was_not_cut(load: Load) -> None:
+    booting = sacct(row(1, "RUNNING", 0, 10, None, elapsed=60))
+    warehouse = load(booting, sacct(row(1, "COMPLETED", 0, 200, 2500)))
+
+    assert [(at(200), 2300.0)] == rows(warehouse, "select started_at, wall_seconds from attempts")
+    assert [] == rows(warehouse, "from anomalies")
 
 
 def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(load: Load) -> None:
