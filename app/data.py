@@ -37,6 +37,8 @@ _DAMAGED = (
     duckdb.InvalidInputException,
     duckdb.SerializationException,
 )
+# of a view, or a column of one, that a file does not have
+_LACKING = (duckdb.CatalogException, duckdb.BinderException)
 _VIEW: Final = re.compile(r"\bfrom\s+(\w+)", re.IGNORECASE)
 
 
@@ -198,6 +200,11 @@ def _first_line(error: Exception) -> str:
     told = _told(error)
     if isinstance(error, _DAMAGED) or is_damage(error):
         return f"a file is missing or damaged, `ett-warehouse check` says what to do: {told}"
+    if isinstance(error, _LACKING):
+        return (
+            "what is published does not have it, as that of an older release; the next ingest or "
+            f"`ett-warehouse rebuild` publishes it anew: {told}"
+        )
     return told
 
 

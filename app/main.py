@@ -122,4 +122,7 @@ if page.url_path in FILTERED or page.url_path == "regressions":
     except data.ViewFailed as failure:
         parts.failed(failure)
         st.stop()
-page.run()
+try:
+    page.run()
+except data.ViewFailed as failure:  # what the page cannot go on without
+    parts.failed(failure)

@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"ett-report: {refusal}", file=sys.stderr)
         return 2
     except data.ViewFailed as failure:
-        print(f"ett-report: the view {failure} could not be read", file=sys.stderr)
+        told = f"the view {failure.view} could not be read: {failure.reason}"
+        print(f"ett-report: {told}", file=sys.stderr)
         return 1
     return _write(text, chosen.output)
 

@@ -10,7 +10,7 @@ import pytest
 
 from app import report
 from tests.app import serving
-from tests.app.opening import LOST, open_page, said
+from tests.app.opening import CHECKPOINTS, FAILURES, LOST, OVERVIEW, START, open_page, said
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +26,32 @@ def test_a_view_that_fails_is_named_and_nothing_else(
     assert ["The view `window_team_areas` could not be read. The dashboard's log says why."] == [
         error.value for error in page.error if "view" in error.value
     ]
-    assert "window_team_areas: Catalog Error" in caplog.text
+    assert "the view window_team_areas: what is published does not have it" in caplog.text
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES])
+def test_what_an_older_release_published_is_told_from_an_error(
+    warehouse: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+) -> None:
+    file = serving.publish(warehouse, serving.fleet(days=3))
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("drop macro table window_measures")
+    page = open_page(path)
+    status = report.main(["--format", "md"])
+    anew = "the next ingest or `ett-warehouse rebuild` publishes it anew: Catalog Error"
+
+    assert ["The view `window_measures` could not be read. The dashboard's log says why."] == [
+        error.value for error in page.error if "view" in error.value
+    ]
+    assert anew in caplog.text
+    assert 1 == status
+    assert capsys.readouterr().err.startswith(
+        "ett-report: the view window_measures could not be read: what is published does not have "
+        f"it, as that of an older release; {anew}"
+    )
 
 
 @pytest.mark.parametrize("current", [None, "serving-9.duckdb", "../../etc/passwd"])
@@ -54,7 +79,7 @@ def test_a_name_of_the_publication_that_cannot_be_read_is_an_error_of_its_own(
     assert not any(str(warehouse) in text for text in said(page))
     assert 1 == status
     assert (
-        "ett-report: the view publication: Is a directory could not be read\n"
+        "ett-report: the view publication could not be read: Is a directory\n"
         == capsys.readouterr().err
     )
 
