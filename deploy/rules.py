@@ -51,12 +51,14 @@ def recorded() -> dict[str, tuple[str, dict[str, str]]]:
         ended = f"sum by ({by}) ({attempts % ''})"
         rules[f"team_window:ett_preempted:sum{suffix}"] = (preempted, dict(labels))
         rules[f"team_window:ett_preemption:ratio{suffix}"] = (f"{preempted} / {ended}", labels)
-    lines = "max by (source, reason) (ett_ingest_rejected_lines)"
-    events = "max by (source) (ett_ingest_events)"
-    rules["source:ett_rejected:ratio"] = (
-        f"sum by (source) ({lines}) / (sum by (source) ({lines}) + on (source) {events})",
-        {},
-    )
+    came = {
+        "rejected": _of_the_last_day("ett_ingest_rejected_lines", "source, reason"),
+        "events": _of_the_last_day("ett_ingest_events", "source"),
+    }
+    for name, expression in came.items():
+        rules[f"source:ett_{name}:delta1d"] = (expression, {})
+    lines, events = (f"source:ett_{name}:delta1d" for name in came)
+    rules["source:ett_rejected:ratio1d"] = (f"{lines} / ({lines} + {events})", {})
     return rules
 
 
@@ -86,6 +88,17 @@ def _share(part: str, by: str) -> str:
     # 0 where a team has none of the area, and no value where nothing is instrumented
     whole = f"sum by ({by}) ({_INSTRUMENTED})"
     return f"(sum by ({by}) ({part}) or 0 * {whole}) / ({whole} > 0)"
+
+
+def _of_the_last_day(family: str, by: str) -> str:
+    """How much more a source has than a day ago; all of it where nothing was scraped then.
+
+    What was ingested long ago must not alert for ever, nor what a prune or a restore took away.
+    """
+    now = f"sum by (source) (max by ({by}) ({family}))"
+    # an exporter that was down a day ago had said it before
+    then = f"sum by (source) (max by ({by}) (last_over_time({family}[6h] offset 1d)))"
+    return f"clamp_min({now} - ({then} or 0 * {now}), 0)"
 
 
 def _rule(alert: Alert, limits: Thresholds) -> dict[str, Any]:
@@ -215,11 +228,11 @@ def _of_data(limits: Thresholds) -> tuple[Alert, ...]:
         ),
         Alert(
             "EttIngestRejectsHigh",
-            f"source:ett_rejected:ratio > {limits.rejected_ratio}", "15m", "ticket",
+            f"source:ett_rejected:ratio1d > {limits.rejected_ratio}", "15m", "ticket",
             "Many lines of {{ $labels.source }} are set aside",
             # a row that was read is an event or several: how many rows there were is not known
-            "{{ $value | humanizePercentage }} of what came from {{ $labels.source }}, in events "
-            "and lines set aside, are lines set aside.",
+            "{{ $value | humanizePercentage }} of what came from {{ $labels.source }} in the last "
+            "day, in events and lines set aside, are lines set aside.",
             "/data",
         ),
     )  # fmt: skip
