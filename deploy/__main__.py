@@ -27,7 +27,7 @@ def files(limits: Thresholds) -> dict[str, str]:
         "alertmanager/alertmanager.yml": _yaml(services.alertmanager()),
         f"{provisioning}/datasources/ett.yml": _yaml(services.grafana_datasource()),
         f"{provisioning}/dashboards/ett.yml": _yaml(services.grafana_provider()),
-        f"{provisioning}/dashboards/ett/fleet-ett.json": dashboard_json(limits.dashboard_url),
+        f"{provisioning}/dashboards/ett/fleet-ett.json": dashboard_json(limits),
     }
 
 

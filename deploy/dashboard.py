@@ -41,6 +41,7 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from app.palette import AREA_ORDER, DARK
 from app.words import glossary
+from deploy.thresholds import Thresholds
 
 UID = "fleet-ett"
 # The past is written once a day by `ett-exporter --backfill`, the present with every scrape.
@@ -61,9 +62,9 @@ _METRIC_OF_SERIES = "metric=${__field.labels.metric:percentencode}"
 _EVERY_TEAM = "(?s:.+)"
 
 
-def dashboard_json(app_url: str) -> str:
-    """The dashboard as the file that Grafana loads. `app_url` is where links to the app lead."""
-    built = _dashboard(app_url.rstrip("/")).build()
+def dashboard_json(limits: Thresholds) -> str:
+    """The dashboard as the file that Grafana loads."""
+    built = _dashboard(limits).build()
     return json.dumps(built, cls=JSONEncoder, indent=2, sort_keys=True) + "\n"
 
 
@@ -81,7 +82,8 @@ def queries(told: str) -> list[str]:
     return found(json.loads(told))
 
 
-def _dashboard(app_url: str) -> dashboard.Dashboard:
+def _dashboard(limits: Thresholds) -> dashboard.Dashboard:
+    app_url = limits.dashboard_url.rstrip("/")
     built = (
         dashboard.Dashboard("Fleet ETT")
         .uid(UID)
@@ -111,7 +113,7 @@ def _dashboard(app_url: str) -> dashboard.Dashboard:
         )
         .link(_link("Open the app", app_url))
     )
-    for panel in _panels(app_url):
+    for panel in _panels(app_url, limits):
         built = built.with_panel(panel)
     machinery = dashboard.Row("Machinery").collapsed(True).grid_pos(GridPos(h=1, w=24, x=0, y=36))
     for panel in _machinery(app_url):
@@ -164,7 +166,7 @@ def _regressed() -> str:
     return f"max by (team, metric) {active}"
 
 
-def _panels(app_url: str) -> list[Any]:
+def _panels(app_url: str, limits: Thresholds) -> list[Any]:
     return [
         text.Panel()
         .title("Effective training time")
@@ -174,7 +176,7 @@ def _panels(app_url: str) -> list[Any]:
             f"Why, and which jobs: [open the app]({app_url})."
         )
         .grid_pos(GridPos(h=2, w=24, x=0, y=0)),
-        *_is_it_good(app_url),
+        *_is_it_good(app_url, limits),
         *_trend(app_url),
         *_where(app_url),
         *_symptoms(app_url),
@@ -182,7 +184,10 @@ def _panels(app_url: str) -> list[Any]:
     ]
 
 
-def _is_it_good(app_url: str) -> list[Any]:
+def _is_it_good(app_url: str, limits: Thresholds) -> list[Any]:
+    stale, very_stale = (
+        int(hours * 3600) for hours in (limits.stale_hours, limits.very_stale_hours)
+    )
     budget = f"1 - (1 - ({_ratio()})) / (1 - {_target()})"
     # none is said only where the list could be read
     none = '0 * max(ett_exporter_read_success{view="regressions"} == 1)'
@@ -206,7 +211,7 @@ def _is_it_good(app_url: str) -> list[Any]:
             "Data age", "", "s", app_url, 18, "time() - max(ett_data_timestamp_seconds)", "/data"
         )
         .description("How old the newest event is. Every number is as old.")
-        .thresholds(_steps((None, "green"), (26 * 3600, "orange"), (50 * 3600, "red"))),
+        .thresholds(_steps((None, "green"), (stale, "orange"), (very_stale, "red"))),
     ]  # fmt: skip
 
 

@@ -214,11 +214,11 @@ def _of_data(limits: Thresholds) -> tuple[Alert, ...]:
     return (
         Alert(
             "EttDataStale", f"{newest} > {stale} <= {very_stale}", "15m", "ticket",
-            "No new data for more than a day", told, "/data",
+            f"No new data for more than {limits.stale_hours:g} hours", told, "/data",
         ),
         Alert(
             "EttDataStale", f"{newest} > {very_stale}", "15m", "page",
-            "No new data for more than two days", told, "/data",
+            f"No new data for more than {limits.very_stale_hours:g} hours", told, "/data",
         ),
         Alert(
             "EttSourceStale", f"{by_source} > {very_stale}", "1h", "ticket",

@@ -271,12 +271,23 @@ def test_only_families_of_the_exporter_are_asked_for() -> None:
 def test_thresholds_come_from_the_settings_and_reach_the_rules(tmp_path: Path) -> None:
     settings = tmp_path / "ett.toml"
     settings.write_text(
-        '[alerts]\nunsaved_ratio = 0.07\ndashboard_url = "https://ett.example/"\n', encoding="utf-8"
+        '[alerts]\nunsaved_ratio = 0.07\ndashboard_url = "https://ett.example/"\nstale_hours = 8\n',
+        encoding="utf-8",
     )
-    told = files(read_thresholds(settings))["prometheus/ett.rules.yml"]
+    written = files(read_thresholds(settings))
+    told = written["prometheus/ett.rules.yml"]
+    [age] = [
+        panel
+        for panel in json.loads(written[str(DASHBOARD.relative_to(DEPLOY))])["panels"]
+        if panel["title"] == "Data age"
+    ]
 
     assert '{window="7d"} > 0.07' in told
     assert "https://ett.example/checkpoints?team=" in told
+    assert "No new data for more than 8 hours" in told
+    assert [None, 8 * 3600, 50 * 3600] == [
+        step["value"] for step in age["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    ]
 
 
 @pytest.mark.parametrize(
