@@ -27,14 +27,15 @@ select
     windows.job_no,
     windows.job_no % 4294967296 as base_job_no,
     windows.attempt,
-    -- who; names that the rollups use themselves are told apart
+    -- who; names that the rollups use themselves are told apart, and an empty one, which neither a
+    -- label nor an address can hold, is none
     case
-        when attributes.team is null then '(none)'
+        when coalesce(attributes.team, '') = '' then '(none)'
         when attributes.team in ('fleet', 'other') then concat(attributes.team, ' (team)')
         else attributes.team
     end as team,
     case
-        when attributes.workload is null then '(none)'
+        when coalesce(attributes.workload, '') = '' then '(none)'
         when attributes.workload = 'all' then 'all (workload)'
         else attributes.workload
     end as workload,

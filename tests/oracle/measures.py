@@ -1112,7 +1112,7 @@ def gpus_of(life: Life, job: Iterable[Event]) -> int | None:
 
 
 def shown_team(team: str | None) -> str:
-    if team is None:
+    if not team:
         return "(none)"
     return f"{team} (team)" if team in {"fleet", "other"} else team
 

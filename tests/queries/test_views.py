@@ -482,6 +482,7 @@ def test_teams_and_workloads_with_names_that_rollups_use_are_told_apart(
         "f": {"team": "fleet", "workload": "all"},
         "o": {"team": "other", "workload": "production"},
         "n": {},
+        "e": {"team": "", "workload": ""},
         "t": {"team": "ads", "workload": "production"},
     }
     warehouse = load(
@@ -492,26 +493,27 @@ def test_teams_and_workloads_with_names_that_rollups_use_are_told_apart(
         "f": ("fleet (team)", "all (workload)"),
         "o": ("other (team)", "production"),
         "n": ("(none)", "(none)"),
+        "e": ("(none)", "(none)"),
         "t": ("ads", "production"),
     } == {
         job: (team, workload)
         for job, team, workload in rows(warehouse, "select job_id, team, workload from attempts")
     }
     assert {
-        ("fleet", "all", 4),
+        ("fleet", "all", 5),
         ("fleet", "production", 2),
         ("fleet", "all (workload)", 1),
-        ("fleet", "(none)", 1),
+        ("fleet", "(none)", 2),
         ("fleet (team)", "all", 1),
         ("fleet (team)", "all (workload)", 1),
         ("other (team)", "all", 1),
         ("other (team)", "production", 1),
-        ("(none)", "all", 1),
-        ("(none)", "(none)", 1),
+        ("(none)", "all", 2),
+        ("(none)", "(none)", 2),
         ("ads", "all", 1),
         ("ads", "production", 1),
     } == set(rows(warehouse, "select team, workload, attempts_ended from team_day"))
-    assert [1, 4] == [
+    assert [1, 5] == [
         window_of(warehouse, team, "all", FIRST, FIRST)["attempts_ended"]
         for team in ("fleet (team)", "fleet")
     ]
