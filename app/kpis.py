@@ -95,12 +95,16 @@ def not_reported(
         return "" if weight != filters.WEIGHTS[0] else "the GPUs of these jobs are unknown"
     if window.get("instrumented_ratio"):
         return ""
+    if not window.get("wall_seconds"):
+        return "No attempt of these days took any time"
     formats = data.frame("select distinct format from sources order by 1").to_series().to_list()
     return f"Not reported by {named(', '.join(map(str, formats)))} dumps"
 
 
 def team(row: Mapping[str, Any], before: float | None, chosen: filters.Scope, silent: str) -> str:
     """`88.1 % -2.3 pp, 1.2k GPU-hours lost`: a row of TEAMS beside its ETT of before."""
+    if not row["wall_seconds"]:
+        return "no attempt took any time"
     if row["ett_ratio"] is None:
         return silent or "uninstrumented, or its GPUs are unknown"
     change = words.change(row["ett_ratio"], before)

@@ -116,6 +116,7 @@ select
     if($4 = 'gpu', lost_gpu_seconds, lost_seconds) as lost_amount,
     lost_gpu_seconds,
     gpu_seconds,
+    wall_seconds,
     attempts_ended
 from window_teams($1, $2, $3)
 where team <> 'fleet'

@@ -270,7 +270,7 @@ def cost_of_all(now: Mapping[str, Any]) -> str:
 
 def _held_against(now: Mapping[str, Any]) -> str:
     """Interruptions and the GPU-days that the rate holds them against."""
-    if not now["gpu_seconds"]:
+    if now["gpu_seconds"] is None:
         return f"{words.many(now['counted'], 'interruption')} in an unknown number of GPU-days"
     days = f"{words.compact(now['gpu_seconds'] / 86400)} GPU-days"
     if _of_known_gpus(now) == now["counted"]:

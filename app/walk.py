@@ -97,9 +97,10 @@ def show(job_id: str, attempt: int, time_zone: str) -> None:
     if not fact:
         st.warning(f"There is no attempt {attempt} of a job {words.code(job_id, 256)}.")
         return
+    ended = "last heard of" if fact["outcome"] == "running" else "ended"
     st.markdown(
         f"Attempt {attempt} of {words.code(job_id, 256)}, team {words.code(fact['team'])}, "
-        f"{words.gpus(fact['gpus'])}, ended {words.instant(fact['ended_at'])} UTC, "
+        f"{words.gpus(fact['gpus'])}, {ended} {words.instant(fact['ended_at'])} UTC, "
         f"**{words.code(fact['outcome'])}**."
     )
     st.page_link(
@@ -147,6 +148,9 @@ def _dump(detail: pl.DataFrame) -> None:
         st.caption("No spans are kept for this job.")
         return
     told = detail.filter(pl.col("kind").is_in(["span", "failure"]))
+    if told.is_empty():
+        st.caption("No dump tells of a phase of this attempt.")
+        return
     files = told["file"].drop_nulls().unique().sort().to_list()
     named = ", ".join(words.code(file, 80) for file in files[:3])
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""

@@ -113,7 +113,7 @@ def more_time(seconds: float) -> str:
 
 def gpus(number: int | None) -> str:
     """`128 GPUs`, or that no source says how many."""
-    return "GPUs unknown" if number is None else f"{count(number)} GPUs"
+    return "GPUs unknown" if number is None else many(number, "GPU")
 
 
 def many(number: int | None, thing: str) -> str:

@@ -117,7 +117,10 @@ first, last, newest = chosen.first_day, chosen.last_day, chosen.newest_day
 
 losses.row(chosen, window)
 if kpis.not_reported(window.now, filters.WEIGHTS[1]):
-    st.caption("All of this time is uninstrumented: its sources cannot say what it was spent on.")
+    if window.now["wall_seconds"]:
+        st.caption(
+            "All of this time is uninstrumented: its sources cannot say what it was spent on."
+        )
     st.stop()
 if kpis.not_reported(window.now, chosen.weight):
     st.stop()  # the line above the numbers says why, and how to see more

@@ -132,7 +132,7 @@ with right, parts.card("What moved ETT", "What lifted it, what pulled it down, a
         )
         st.caption(
             "There is nothing to compare with: "
-            + (silent or chosen.why_not_compared or why_no_ett_before)
+            + (f"{silent[:1].lower()}{silent[1:]}" or chosen.why_not_compared or why_no_ett_before)
             + "."
         )
     else:

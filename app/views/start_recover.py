@@ -37,7 +37,10 @@ newest = chosen.newest_day
 
 waits.row(chosen, window)
 if kpis.not_reported(window.now, filters.WEIGHTS[1]):
-    st.caption("All of this time is uninstrumented: its sources cannot say when training began.")
+    if window.now["wall_seconds"]:
+        st.caption(
+            "All of this time is uninstrumented: its sources cannot say when training began."
+        )
     st.stop()
 
 # -- by day --------------------------------------------------------------------------------------

@@ -276,7 +276,7 @@ def test_what_no_source_reports_is_no_zero(warehouse: Path) -> None:
     page = open_page()
 
     # the last is the tile of the team
-    assert [each.value for each in page.caption if "Not reported" in each.value][6:]
+    assert [each.value for each in page.caption if "Not reported" in each.value][5:]
     assert not any("\u2013 GPU-hours lost" in each.value for each in page.caption)
     assert [":gray[\u2013]"] * 5 == [metric.value for metric in page.metric[:5]]
     assert any("Not reported by ` events ` dumps" in caption.value for caption in page.caption)

@@ -1,0 +1,59 @@
+"""The pages on fleets of so little that a number is easily made of nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.app.dumps import Event, attempt, ingest
+from tests.app.opening import CHECKPOINTS, DATA, FAILURES, LOST, OVERVIEW, START, open_page, said
+
+STARTED = datetime(2026, 3, 2, 10)
+AS_OF = datetime(2026, 3, 4)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    return tmp_path
+
+
+def ended_at_once(job_id: str, **more: object) -> list[Event]:
+    told = {"job_id": job_id, "ts": "2026-03-02T10:00:00Z", "gpus": 8, "team": "ranking", **more}
+    return [{**told, "event": "attempt_start"}, {**told, "event": "attempt_end", "exit_code": 0}]
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES])
+def test_attempts_that_took_no_time_are_not_said_to_be_unreported(folder: Path, path: str) -> None:
+    ingest(folder, ended_at_once("a"), AS_OF)
+    page = open_page(path)
+    sentences = said(page)
+
+    assert not any("ot reported" in each or "uninstrumented" in each for each in sentences)
+    assert not any("unknown number" in each for each in sentences)
+    assert path == FAILURES or "No attempt of these days took any time" in sentences
+
+
+def test_a_team_that_took_no_time_is_told_from_one_that_is_uninstrumented(folder: Path) -> None:
+    ingest(folder, ended_at_once("a", team="ads") + attempt("b", 1, STARTED, trains=3600.0), AS_OF)
+
+    assert "no attempt took any time" in said(open_page())
+
+
+def test_an_attempt_that_runs_has_not_ended_and_one_gpu_is_not_many(folder: Path) -> None:
+    *running, _ = attempt("a", 1, STARTED, trains=3600.0, gpus=1)
+    ingest(folder, running, STARTED + timedelta(hours=2))
+
+    assert any(
+        "1 GPU, last heard of Mon 2 Mar, 11:01 UTC, **` running `**" in each
+        for each in said(open_page(DATA))
+    )
+
+
+def test_of_an_attempt_without_a_phase_no_spans_are_counted(folder: Path) -> None:
+    started, *_, ended = attempt("a", 1, STARTED, trains=3600.0)
+    ingest(folder, [started, ended], AS_OF)
+
+    assert "No dump tells of a phase of this attempt." in said(open_page(DATA))
