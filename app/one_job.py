@@ -93,7 +93,9 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
         tiles.figure(
             measures["lost_gpu_seconds"],
             words.hours(job["lost_gpu_seconds"]),
-            money.beside(
+            "its GPUs are unknown"
+            if job["gpu_seconds"] is None
+            else money.beside(
                 f"of {words.hours(job['gpu_seconds'])} GPU-hours", job["lost_gpu_seconds"]
             ),
         )

@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.app.dumps import Event, attempt, ingest
-from tests.app.opening import CHECKPOINTS, DATA, FAILURES, LOST, OVERVIEW, START, open_page, said
+from tests.app.opening import (
+    CHECKPOINTS,
+    DATA,
+    FAILURES,
+    JOB,
+    LOST,
+    OVERVIEW,
+    START,
+    open_page,
+    said,
+)
 
 STARTED = datetime(2026, 3, 2, 10)
 AS_OF = datetime(2026, 3, 4)
@@ -57,3 +67,11 @@ def test_of_an_attempt_without_a_phase_no_spans_are_counted(folder: Path) -> Non
     ingest(folder, [started, ended], AS_OF)
 
     assert "No dump tells of a phase of this attempt." in said(open_page(DATA))
+
+
+def test_what_a_job_of_unknown_gpus_lost_is_a_part_of_nothing(folder: Path) -> None:
+    ingest(folder, attempt("a", 1, STARTED, trains=3600.0, gpus=None), AS_OF)
+    sentences = said(open_page(JOB, job="a"))
+
+    assert "its GPUs are unknown" in sentences
+    assert not any("of \u2013" in each for each in sentences)
