@@ -166,7 +166,7 @@ def _of_loss(limits: Thresholds) -> tuple[Alert, ...]:
             "{{ $labels.team }} holds GPUs without saying what for",
             "{{ $value | humanizePercentage }} of the GPU time of {{ $labels.team }} on the last "
             "complete day has no phase.",
-            "/lost-time?team={{ $labels.team | urlquery }}&days=7",
+            "/lost-time?team={{ $labels.team | urlquery }}&days=7&area=unaccounted",
         ),
     )
 
@@ -199,7 +199,8 @@ def _of_series(limits: Thresholds) -> tuple[Alert, ...]:
             "{{ $labels.team }} is preempted far more often than it was",
             "{{ $value | humanizePercentage }} of the attempts of {{ $labels.team }} that ended on "
             "the last complete day were preempted.",
-            "/failures?team={{ $labels.team | urlquery }}&days=7",
+            # by default the page counts what infra stopped, and no preemption
+            "/failures?team={{ $labels.team | urlquery }}&days=7&attribution=all",
         ),
     )
 
