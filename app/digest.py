@@ -119,7 +119,8 @@ def named(day: date) -> str:
 
 
 def gather(week: str | None, team: str) -> Digest:
-    """Everything that the digest of a week says; without a week, of the last complete one.
+    """Everything that the digest of a week says; without a week, of the last complete one, or of
+    the first where none is.
 
     Raises NoSuchDigest, data.ViewFailed and data.NothingPublished.
     """
@@ -185,11 +186,12 @@ def _monday(week: str | None, published: Mapping[str, Any]) -> date:
     if newest is None:
         raise NoSuchDigest(filters.why_no_day())
     complete: date = published["last_complete_day"] or newest
+    first: date = published["first_day"]
     if week is None:
         sunday = complete - timedelta(days=complete.isoweekday() % 7)
-        return sunday - timedelta(days=6)
+        # where none is complete yet, the first that has data
+        return max(sunday - timedelta(days=6), first - timedelta(days=first.weekday()))
     monday = week_of(week)
-    first: date = published["first_day"]
     if monday > newest or monday + timedelta(days=6) < first:
         near = named(newest if monday > newest else first)
         raise NoSuchDigest(
@@ -257,7 +259,12 @@ def _numbers(
         change = "" if value is None or previous is None else difference(value - previous)
         return Number(measures[key], label, value, previous, show(value), change, note)
 
-    silent = kpis.not_reported(now, named=str)
+    silent, untold = (
+        kpis.not_reported(now, weight, named=str)
+        if now["attempts"]
+        else "No attempt ran in this week"
+        for weight in filters.WEIGHTS
+    )
     budget = data.row(selects.BUDGET, *scope.month, target) if target is not None else {}
     left = budget.get("left_ratio")
     return (
@@ -296,11 +303,16 @@ def _numbers(
                 f"{short}_p50_seconds",
                 words.duration,
                 words.more_time,
-                f"p50 of {words.count(now[f'{short}_count'] or 0)}; "
-                f"p90 {words.duration(now[f'{short}_p90_seconds'])}",
+                f"p50 of {words.count(now[f'{short}_count'])}; "
+                f"p90 {words.duration(now[f'{short}_p90_seconds'])}"
+                if now[f"{short}_count"]
+                else untold or f"no {thing} in this week",
                 now[f"{short}_count"] or 0,
             )
-            for short, label in (("tts", "Time to start"), ("ttr", "Time to recover"))
+            for short, label, thing in (
+                ("tts", "Time to start", "start"),
+                ("ttr", "Time to recover", "recovery"),
+            )
         ),
         number(
             "preemption_ratio",

@@ -24,6 +24,7 @@ def row(
     every = filters.by_day(selects.BY_DAY, chosen, chosen.weight, target)
     days = filters.within(every, *chosen.month[2:])
     silent = not_reported(now, chosen.weight)
+    untold = not_reported(now, filters.WEIGHTS[1])  # a wait needs no GPUs
     with st.grid(6, min_column_width=128, gap="small"):
         tiles.kpi(
             measures["ett_gpu_ratio" if chosen.weight == "gpu" else "ett_ratio"],
@@ -67,7 +68,7 @@ def row(
                 rests_on=measured or None,
                 note=f"p50 of {words.count(measured)}; p90 {p90}"
                 if measured
-                else silent or f"no {thing} in these days",
+                else untold or f"no {thing} in these days",
                 series=days[f"{short}_p50_seconds"].to_list(),
             )
         tiles.kpi(

@@ -73,7 +73,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--week", metavar="YYYY-Www", help="ISO week, as 2026-W09 (the last complete one)"
+        "--week",
+        metavar="YYYY-Www",
+        help="ISO week, as 2026-W09 (the last complete one, else the first)",
     )
     parser.add_argument("--team", default="fleet", help="one team (%(default)s)")
     parser.add_argument(

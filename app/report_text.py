@@ -67,7 +67,9 @@ def markdown(digest: Digest) -> str:
                 )
                 for row in digest.causes.iter_rows(named=True)
             ],
-        ),
+        )
+        if digest.causes.height
+        else "Nothing was interrupted.",
         "## Jobs that lost most",
         _table(
             ("job", "team", "GPUs", "attempts", "GPU-hours lost"),

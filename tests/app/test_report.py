@@ -133,6 +133,28 @@ def test_without_a_week_it_is_the_last_complete_one(
     assert WEEK == told(capsys)["week"]  # the data ends on Tuesday of the week after
 
 
+def test_without_a_complete_week_it_is_the_first_that_has_data(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 600.0})
+    serving.publish(warehouse, serving.Warehouse(attempts=[ran]))
+
+    assert ("2026-W10", "2026-03-02") == (told(capsys)["week"], told(capsys)["first_day"])
+
+
+def test_what_did_not_happen_is_said_and_nothing_is_measured_of_it(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 600.0}, gpus=None)
+    serving.publish(warehouse, serving.Warehouse(attempts=[ran]))
+    said = written(capsys, "--format", "md")
+
+    assert "| **Time to recover** | \u2013 | \u2013 | no recovery in this week |" in said
+    assert "no recovery in these days" in [each.value for each in open_page().caption]
+    assert "## What stopped jobs\n\nNothing was interrupted.\n" in said
+    assert "p50 of 0" not in said
+
+
 def test_a_week_that_is_not_complete_says_so(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
