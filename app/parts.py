@@ -44,7 +44,7 @@ order by data_at
 _STYLE: Final = """<style>
 [data-testid="stHeader"] {height: 3rem; min-height: 3rem;}
 [data-testid="stMainBlockContainer"] {padding: 3.25rem 2.5rem 4rem; max-width: 1560px;}
-[data-testid="stHeading"] h1, [data-testid="stHeading"] h3 {padding-top: 0;}
+[data-testid="stHeading"] :is(h1, h2) {padding-top: 0;}
 [data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
 [data-testid="stCaptionContainer"] p {line-height: 1.4;}
 div[data-testid="stCaptionContainer"] {opacity: 0.8;}
@@ -162,7 +162,7 @@ def card(title: str, question: str, height: int = STANDARD) -> Iterator[None]:
     """A bordered card. A view that fails inside takes down this card only."""
     with st.container(border=True, gap="xsmall", height="stretch"):
         with st.container(gap=None):
-            st.subheader(title, anchor=False)
+            st.header(title, anchor=False)
             st.caption(question)
         try:
             with st.skeleton(height):

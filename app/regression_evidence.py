@@ -63,7 +63,7 @@ def claim(shown: Case) -> None:
     """The sentence, its numbers, and where to go with it."""
     row = shown.row
     with st.container(border=True, gap="small"):
-        st.subheader(
+        st.header(
             f"{words.code(regression_words.measure(shown.metric))} of "
             f"{words.code(regression_words.whose(row['team']))}",
             anchor=False,

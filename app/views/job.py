@@ -33,7 +33,7 @@ about = f"Job {asked}"
 stem = f"ett_job_{words.slug(asked)}"
 st.page_link(JOBS_PAGE, label="All jobs", icon=":material/arrow_back:")
 with st.container(gap=None):
-    st.subheader(words.code(asked, 256), anchor=False)
+    st.header(words.code(asked, 256), anchor=False)
     st.markdown(
         " \u00b7 ".join(
             [

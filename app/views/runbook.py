@@ -20,7 +20,7 @@ if asked in known:
         args=(PAGE, {}),
     )
     with st.container(border=True, width=860):
-        st.subheader(words.code(asked), anchor=False)
+        st.header(words.code(asked), anchor=False)
         st.markdown(runbooks.text(runbooks.FOLDER, asked))
 else:
     if asked:

@@ -71,7 +71,7 @@ def test_one_area_is_looked_at_from_the_url(fleet: Path) -> None:
 
     assert any(text.startswith("Looking at **unsaved**") for text in markdown(page))
     assert {"unsaved by day", "Jobs that lost most to unsaved"} <= {
-        heading.value for heading in page.subheader
+        heading.value for heading in page.header
     }
 
 
@@ -113,7 +113,7 @@ def test_a_failing_view_leaves_the_other_cards(warehouse: Path) -> None:
     page = open_page(LOST)
 
     assert any("`window_team_areas` could not be read" in error.value for error in page.error)
-    assert "Jobs that lost most" in [heading.value for heading in page.subheader]
+    assert "Jobs that lost most" in [heading.value for heading in page.header]
 
 
 def test_an_uninstrumented_fleet_has_no_losses(warehouse: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_job_shows_its_attempts_and_the_one_in_the_url(fleet: Path) -> None:
     page = open_page(JOB, job="stubborn", attempt="3")
 
     assert 34 == len(page.dataframe[0].value)
-    assert "Attempt 3" in [heading.value for heading in page.subheader]
+    assert "Attempt 3" in [heading.value for heading in page.header]
     assert any("The last 30 attempts; 4 earlier" in caption.value for caption in page.caption)
 
 
@@ -151,7 +151,7 @@ def test_an_attempt_that_is_not_there_is_named(fleet: Path, attempt: str) -> Non
     page = open_page(JOB, job="stubborn", attempt=attempt)
 
     assert any("It has 1 to 34; attempt 34 is shown" in text for text in warnings(page))
-    assert "Attempt 34" in [heading.value for heading in page.subheader]
+    assert "Attempt 34" in [heading.value for heading in page.header]
 
 
 def test_the_job_page_without_a_job_leads_to_the_list(fleet: Path) -> None:
@@ -235,6 +235,15 @@ def test_an_empty_warehouse_is_no_error(warehouse: Path, path: str) -> None:
     page = open_page(path)
 
     assert not page.error
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_headings_leave_no_level_out(fleet: Path, path: str) -> None:
+    page = open_page(path, job="stubborn")
+
+    assert 1 == len(page.title)
+    assert page.header
+    assert not page.subheader
 
 
 @pytest.mark.parametrize("path", PAGES)

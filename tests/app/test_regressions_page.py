@@ -45,7 +45,7 @@ def publish(folder: Path, rows: found.Rows) -> None:
 
 
 def headings(page: AppTest) -> list[str]:
-    return [element.value for element in page.subheader]
+    return [element.value for element in page.header]
 
 
 def raw(page: AppTest) -> list[str]:

@@ -98,7 +98,7 @@ def test_by_wall_the_attempts_that_lost_most_hours_are_listed() -> None:
 
     assert lost
     assert sorted(lost, reverse=True) == lost
-    assert "Attempts that lost most to unsaved" in [each.value for each in page.subheader]
+    assert "Attempts that lost most to unsaved" in [each.value for each in page.header]
 
 
 @pytest.mark.parametrize("weight", ["gpu", "wall"])
@@ -113,7 +113,7 @@ def test_waits_and_counts_need_no_gpus(weight: str) -> None:
         re.search(r"\d+ jobs, \d+ attempts, \d+ hours, GPUs unknown", text)
         for text in markdown(page)
     )
-    assert "Time to start by day" in [heading.value for heading in page.subheader]
+    assert "Time to start by day" in [heading.value for heading in page.header]
 
 
 def test_interruptions_are_not_said_to_be_none() -> None:

@@ -121,7 +121,7 @@ def test_hostile_names_are_shown_as_text(
             sidebar = page.get_by_test_id("stSidebar")
             expect(sidebar.get_by_role("combobox").first).to_have_value(name)
         else:
-            expect(main.get_by_role("heading", level=3).first).to_have_text(name)
+            expect(main.get_by_role("heading", level=2).first).to_have_text(name)
         assert 0 == main.locator(FOREIGN).count()
     assert [] == heard.errors
     assert [] == heard.foreign

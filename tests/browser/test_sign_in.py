@@ -127,7 +127,7 @@ def test_who_is_listed_reads_and_signs_out(closed: str, page: Page, heard: Heard
 
     page.goto(f"{closed}/job?job=stubborn")
 
-    expect(page.get_by_role("heading", level=3).first).to_have_text("stubborn", timeout=SOON)
+    expect(page.get_by_role("heading", level=2).first).to_have_text("stubborn", timeout=SOON)
     assert [] == heard.foreign
 
     page.get_by_role("button", name="Sign out").click()
