@@ -163,6 +163,22 @@ def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:
         st.caption("No source reported a message for this end.")
 
 
+def attempts_told(attempts: pl.DataFrame) -> list[tuple[str, str]]:
+    """Attempts with how long they took, what of it was unsaved, and how they ended; rows of
+    ATTEMPTS.
+    """
+    return [
+        (
+            f"attempt {attempt}",
+            f"{words.duration(wall)} {outcome or 'no end known'}"
+            + (f" with {words.duration(unsaved)} unsaved" if unsaved else ""),
+        )
+        for attempt, wall, outcome, unsaved in attempts.select(
+            "attempt", "wall_seconds", "outcome", "unsaved_seconds"
+        ).rows()
+    ]
+
+
 def timeline(detail: pl.DataFrame) -> pl.DataFrame:
     """The areas and saves of `data.detail`, with instants for its microseconds."""
     return (

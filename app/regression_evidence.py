@@ -9,13 +9,14 @@ import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import polars as pl
 import streamlit as st
 
-from app import data, money, parts, regression_rows, regression_words, stops, words
+from app import alts, data, money, parts, regression_rows, regression_words, stops, words
 from app.charts import regression
 from app.charts.causes import shades
 from app.charts.dumbbells import dumbbells
@@ -197,7 +198,8 @@ def series(shown: Case, colours: Palette) -> pl.DataFrame:
                 colours,
                 parts.EVIDENCE,
             ),
-            alt=f"By day, with what is usual. {shown.about}",
+            alt=f"By day: {_days_told(points.filter(series_team=team), shown.metric)}. "
+            f"{shown.about}",
             stem=f"{shown.stem}_days",
             table=points,
             about=shown.about,
@@ -215,6 +217,10 @@ def series(shown: Case, colours: Palette) -> pl.DataFrame:
             stops.legend(looks, colours)
         _said_changes(shown)
     return points
+
+
+def _days_told(days: pl.DataFrame, metric: str) -> str:
+    return alts.by_day(days, date.max, "observed", partial(regression_words.plain, metric))
 
 
 def _changes(team: str, first: Any, last: Any) -> pl.DataFrame:
@@ -285,7 +291,8 @@ def apart(shown: Case, points: pl.DataFrame, colours: Palette) -> None:
         after = own.filter(pl.col("day").is_between(row["started_on"], row["after_to"]))
         parts.chart(
             regression.days_apart(before, after, shown.metric, colours),
-            alt=f"Days before and after. {shown.about}",
+            alt=f"Days before: {_days_told(before, shown.metric)}. "
+            f"After: {_days_told(after, shown.metric)}. {shown.about}",
             stem=f"{shown.stem}_before_after",
             table=pl.concat(
                 [
@@ -326,7 +333,8 @@ def phases(shown: Case, colours: Palette) -> None:
                 ).head(_MOST_PARTS),
                 colours,
             ),
-            alt=f"Mean seconds of each phase before and after. {shown.about}",
+            alt=f"Mean of each phase before and after: {alts.listed(_parts_told(drawn))}. "
+            f"{shown.about}",
             stem=f"{shown.stem}_phases",
             table=told,
             about=shown.about,
@@ -337,6 +345,17 @@ def phases(shown: Case, colours: Palette) -> None:
             "Ring: mean before. Dot: mean since. Sorted by change"
             + (f"; {words.many(more, 'more part')} in the CSV." if more > 0 else ".")
         )
+
+
+def _parts_told(drawn: pl.DataFrame) -> list[tuple[str, str]]:
+    """Phases and stages with their means in words; rows of PARTS."""
+    return [
+        (
+            regression_words.measure(part),
+            f"{words.duration(before)} \u2192 {words.duration(after)}",
+        )
+        for part, before, after in drawn.select("part", "before_seconds", "after_seconds").rows()
+    ]
 
 
 def _short(part: str) -> str:
@@ -361,7 +380,9 @@ def split(shown: Case, colours: Palette) -> None:
         classes = data.frame(regression_rows.CLASSES, *shown.key)
         parts.chart(
             regression.split(shown.metric, whole["speed_change"], whole["mix_change"], colours),
-            alt=f"Change of the mean by speed and mix. {shown.about}",
+            alt="Change of the mean: same work "
+            f"{regression_words.difference(shown.metric, whole['speed_change'])}, other work "
+            f"{regression_words.difference(shown.metric, whole['mix_change'])}. {shown.about}",
             stem=f"{shown.stem}_split",
             table=classes,
             about=f"{shown.about}, on means",

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import streamlit as st
 
-from app import data, filters, intervals, kpis, money, openings, parts, tiles, words
+from app import alts, data, filters, intervals, kpis, money, openings, parts, tiles, words
 from app.charts.saving import LONGEST, SHORTEST, Saving, interval_bar
 from app.palette import Palette
 
@@ -191,6 +191,23 @@ def beside(habits: Mapping[str, Any]) -> pl.DataFrame:
         for seconds in (habits[f"{kind}_{name}_seconds"],)
     ]
     return pl.DataFrame(rows, schema_overrides={"hours": pl.Float64})
+
+
+def days_told(days: pl.DataFrame, chosen: filters.Scope) -> str:
+    """Both lines of the days in words; rows of BY_DAY."""
+    unsaved, blocked = (
+        alts.by_day(days, chosen.last_day, column, words.compact)
+        for column in ("unsaved_hours", "blocked_hours")
+    )
+    return f"{chosen.hours} unsaved by day: {unsaved}. Blocked by saves: {blocked}"
+
+
+def beside_told(told: pl.DataFrame) -> list[tuple[str, str]]:
+    """Measured and modelled hours in words; rows of `beside`."""
+    return [
+        (f"{words.area(area)} {kind}", text)
+        for area, kind, text in told.select("area", "kind", "text").rows()
+    ]
 
 
 def coverage(habits: Mapping[str, Any], chosen: filters.Scope) -> str:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Final
 
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, filters, money, parts, tiles, words
+from app import alts, data, evidence, filters, money, parts, tiles, words
 from app.charts.causes import Shade
 from app.palette import Palette, translucent
 
@@ -147,6 +148,45 @@ def legend(drawn: Sequence[Shade], palette: Palette) -> None:
         '<div style="display:flex;flex-wrap:wrap;gap:4px 14px;font-size:0.85rem;'
         f'color:{palette.muted}">{"".join(items)}</div>'
     )
+
+
+def days_told(days: pl.DataFrame, spine: pl.DataFrame, last_day: date) -> str:
+    """Interruptions of the days in words, and by domain; rows of `interruptions_by_day`."""
+    of_day = days.group_by("day").agg(pl.col("interruptions").sum())
+    every = spine.select("day").join(of_day, on="day", how="left")
+    by_domain = (
+        days.filter(pl.col("day") <= last_day)
+        .group_by("failure_domain")
+        .agg(pl.col("interruptions").sum())
+        .sort(-pl.col("interruptions"), "failure_domain")
+    )
+    told = alts.by_day(every.fill_null(0), last_day, "interruptions", words.count)
+    return f"{told}; {alts.listed((name, words.count(many)) for name, many in by_domain.rows())}"
+
+
+def domains_told(causes: pl.DataFrame) -> list[tuple[str, str]]:
+    """Domains with what they lost and how often, the dearest first; rows of `window_causes`."""
+    each = causes.unique("failure_domain").select(
+        "failure_domain", "domain_lost_gpu_seconds", "domain_interruptions"
+    )
+    ranked = each.sort(-pl.col("domain_lost_gpu_seconds"), "failure_domain", nulls_last=True)
+    return [
+        (name, f"{words.hours(lost)} in {words.many(many, 'interruption')}")
+        for name, lost, many in ranked.rows()
+    ]
+
+
+def shares_told(domains: pl.DataFrame) -> list[tuple[str, str]]:
+    """Teams and domains with the share that was lost, the largest first; rows of
+    `window_domains`.
+    """
+    ranked = domains.drop_nulls("lost_gpu_ratio").sort(
+        -pl.col("lost_gpu_ratio"), "team", "failure_domain"
+    )
+    return [
+        (f"{team} {domain}", words.ratio(share))
+        for team, domain, share in ranked.select("team", "failure_domain", "lost_gpu_ratio").rows()
+    ]
 
 
 def load_sentence(load: pl.DataFrame) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, parts, words
+from app import alts, data, parts, words
 from app.attempt_areas import areas_of
 from app.charts.gantt import gantt
 
@@ -196,19 +196,22 @@ def _charged(detail: pl.DataFrame, fact: Mapping[str, Any]) -> pl.DataFrame:
         parts.colours(),
     )
     intervals = detail.filter(pl.col("kind") == "area")
+    charged = (
+        intervals.group_by(area="name")
+        .agg(intervals_seconds=(pl.col("ended_us") - pl.col("started_us")).sum() / 1e6)
+        .sort("area")
+    )
+    told = [(words.area(area), words.duration(seconds)) for area, seconds in charged.rows()]
     st.plotly_chart(
         figure,
         theme=None,
         key="figure walk",
         config={"displayModeBar": False},
-        alt=f"The attempt on a time axis, {words.many(intervals.height, 'interval')}",
+        alt=f"The attempt on a time axis, {words.many(intervals.height, 'interval')}: "
+        + alts.listed(told),
     )
     parts.legend(intervals["name"].unique().to_list())
-    return (
-        intervals.group_by(area="name")
-        .agg(intervals_seconds=(pl.col("ended_us") - pl.col("started_us")).sum() / 1e6)
-        .sort("area")
-    )
+    return charged
 
 
 def _facts(charged: pl.DataFrame, fact: Mapping[str, Any]) -> None:

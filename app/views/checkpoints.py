@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import streamlit as st
 
-from app import data, filters, kpis, openings, parts, saves, words
+from app import alts, data, filters, kpis, openings, parts, saves, words
 from app.charts.saving import BAND, agreement, costs_by_day, explorer
 
 # $5: weight
@@ -47,7 +47,7 @@ with parts.card(
     else:
         parts.chart(
             costs_by_day(days, earlier, chosen.hours, colours, parts.STANDARD),
-            alt=f"{chosen.hours} unsaved and blocked by saves, by day. {about}",
+            alt=f"{saves.days_told(days, chosen)}. {about}",
             stem=chosen.stem("checkpoints", "by-day"),
             table=filters.with_unit(
                 days.drop("p50").join(
@@ -78,7 +78,7 @@ with parts.card(
     st.markdown(saves.sentence(saving, habits, chosen, words.code))
     parts.chart(
         explorer(saving, colours, parts.EVIDENCE),
-        alt=f"Share of train-loop time lost, by checkpoint interval. {said}",
+        alt=f"Share of train-loop time lost, by checkpoint interval: {said}",
         stem=chosen.stem("checkpoints", "explorer"),
         table=saves.curve(saving),
         about=f"{about} \u00b7 {said}",
@@ -103,7 +103,8 @@ with left, parts.card("Measured and modelled", "Does the model hold for this sco
     else:
         parts.chart(
             agreement(beside, colours),
-            alt=f"{chosen.hours} unsaved and blocked, measured and modelled. {about}",
+            alt=f"{chosen.hours} unsaved and blocked: {alts.listed(saves.beside_told(beside))}. "
+            f"{about}",
             stem=chosen.stem("checkpoints", "agreement"),
             table=filters.with_unit(beside.drop("text"), chosen),
             about=f"{about} \u00b7 {saves.ENDED}",

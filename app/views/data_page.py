@@ -7,7 +7,7 @@ from datetime import timedelta
 import polars as pl
 import streamlit as st
 
-from app import data, definitions, filters, parts, tiles, walk, words
+from app import alts, data, definitions, filters, parts, tiles, walk, words
 from app.charts.shares import unaccounted
 
 ALARM = 0.05  # as the alert EttUnaccountedTimeHigh
@@ -203,7 +203,8 @@ with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without s
         else:
             parts.chart(
                 unaccounted(teams, ALARM, parts.colours()),
-                alt="Unaccounted share of GPU-hours by team",
+                alt="Unaccounted share of GPU-hours by team: "
+                + alts.listed((team, words.ratio(share, 2)) for team, _, share in teams.rows()),
                 stem="ett_data_unaccounted",
                 table=teams,
                 about=f"Unaccounted share by team, {words.days(first, last)}",

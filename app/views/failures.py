@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, filters, openings, parts, selects, stops, words
+from app import alts, data, evidence, filters, openings, parts, selects, stops, words
 from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
 from app.charts.load import preemption_by_load
@@ -123,7 +123,7 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
                 colours,
                 parts.STANDARD,
             ),
-            alt=f"Interruptions by day and domain. {about}",
+            alt=f"Interruptions by day: {stops.days_told(days, spine, chosen.last_day)}. {about}",
             stem=chosen.stem("failures", "by-day"),
             table=filters.marked(days, spine).join(
                 earlier.rename({"counted": "previous_interruptions_of_the_day"}),
@@ -158,7 +158,8 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
         parts.chart(
             cost(causes, colours),
             on_pick=partial(filters.choose, "cause"),
-            alt=f"GPU-hours that interruptions took, by domain. {about}",
+            alt="GPU-hours that interruptions took, by domain: "
+            f"{alts.listed(stops.domains_told(causes))}. {about}",
             stem=chosen.stem("failures", "cost"),
             table=table,
             about=about,
@@ -187,7 +188,7 @@ with right, parts.card("Preemptions and load", "Is the fleet busier, or did the 
     else:
         parts.chart(
             preemption_by_load(load, colours, parts.STANDARD),
-            alt=f"Preemption ratio against jobs running, {words.many(load.height, 'day')}. "
+            alt=f"Preemption ratio against jobs running, {words.many(load.height, 'day')}: "
             f"{stops.load_sentence(load)}",
             stem=chosen.stem("failures", "load"),
             table=load,
@@ -225,7 +226,8 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
                 show=lambda value: words.ratio(value) if value >= 0.0005 else "< 0.1 %",
                 marked=chosen.team,
             ),
-            alt=f"Share of each team's GPU-hours that each domain of causes took. {about}",
+            alt="Largest shares of a team's GPU-hours that a domain of causes took: "
+            f"{alts.listed(stops.shares_told(cells))}. {about}",
             stem=chosen.stem("failures", "by-team"),
             table=lambda: cells.join(
                 (

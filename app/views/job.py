@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, one_job, parts, words
+from app import alts, data, evidence, one_job, parts, words
 from app.attempt_areas import areas_of
 from app.charts.cascade import cascade
 from app.charts.gantt import MOST_ATTEMPTS, gantt
@@ -77,7 +77,8 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
             )
         parts.chart(
             gantt(attempts, detail, parts.colours(), aligned=aligned),
-            alt=f"Timeline of the attempts. {about}",
+            alt=f"Timeline of the attempts: {alts.listed(one_job.attempts_told(attempts))}. "
+            f"{about}",
             stem=f"{stem}_timeline",
             table=one_job.timeline(detail),
             about=about,
@@ -163,6 +164,10 @@ with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
             area: f"<b>{words.duration(seconds)}</b>  {words.ratio(seconds / whole)}"
             for area, seconds in totals.iter_rows()
         }
+        told = [
+            (words.area(area), f"{words.duration(seconds)} ({words.ratio(seconds / whole)})")
+            for area, seconds in totals.sort(-pl.col("amount"), "area").iter_rows()
+        ]
         parts.chart(
             cascade(
                 areas.with_columns(
@@ -173,7 +178,7 @@ with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
                 "wall",
                 f"<b>{words.duration(whole)}</b>",
             ),
-            alt=f"Seconds of attempt {selected} by area. {about}",
+            alt=f"Attempt {selected} by area: {alts.listed(told)}. {about}",
             stem=f"{stem}_{selected}_areas",
             table=areas.rename({"amount": "seconds"}),
             about=f"{about}, attempt {selected}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -179,6 +180,13 @@ def test_without_a_day_what_is_open_is_shown_whatever_came_after_it(warehouse: P
     page = open_page(PAGE, **TOLD)
 
     assert any("**open**" in text for text in said(page))
+
+
+def test_a_figure_of_the_evidence_is_told_with_its_numbers(told: Path) -> None:
+    alts = [chart.proto.alt for chart in open_page(PAGE, **TOLD).get("plotly_chart")]
+
+    assert 4 == len(alts)
+    assert [] == [alt for alt in alts if not re.search(r"\d", alt.split(". trainer_init of")[0])]
 
 
 def test_without_a_day_the_newest_is_shown(told: Path) -> None:
