@@ -24,6 +24,7 @@ from app import data, palette, shown_sql, words
 from queries import model
 
 SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
+LABELLED = 340  # the least width of a figure with long texts inside
 # a table, or how to make it: what only the CSV holds is read when somebody takes it
 Table = pl.DataFrame | Callable[[], pl.DataFrame]
 OLD: Final = timedelta(hours=26)
@@ -40,7 +41,10 @@ where data_at between
 order by data_at
 """
 
-# Streamlit leaves six empty lines above every page, and a card's caption as far from its title.
+# Streamlit leaves six empty lines above every page, and a card's caption as far from its title. Its
+# rings around what has the focus are half transparent, and many links have none; where a system
+# sets the colours, the rings vanish, and so do what is chosen, switches and sliders. What does not
+# fit into a narrow number, it cuts.
 _STYLE: Final = """<style>
 [data-testid="stHeader"] {height: 3rem; min-height: 3rem;}
 [data-testid="stMainBlockContainer"] {padding: 3.25rem 2.5rem 4rem; max-width: 1560px;}
@@ -54,6 +58,18 @@ div[data-testid="stCaptionContainer"] {opacity: 0.8;}
     {font: inherit; color: inherit; background: none; padding: 0;}
 [class*="st-key-scrolls-"] {overflow-x: auto;}
 [class*="st-key-scrolls-760-"] > [data-testid="stElementContainer"] {min-width: 760px;}
+[class*="st-key-scrolls-340-"] > [data-testid="stElementContainer"] {min-width: 340px;}
+[data-testid="stMetric"] .stMarkdownEllipsis, [data-testid="stMetric"] .stMarkdownEllipsis p
+    {white-space: normal; overflow: visible;}
+[data-testid="stMetric"] div:has(> [data-testid="stMetricDelta"]) {flex-wrap: wrap;}
+:focus-visible:not(input, canvas) {outline: 2px solid #257DDA !important; outline-offset: 1px;}
+[data-testid="stMain"]:focus-visible {outline-offset: -2px;}
+@media (forced-colors: active) {
+:focus-visible {outline-color: Highlight !important;}
+[role="radio"][aria-checked="true"], [role="tab"][aria-selected="true"],
+[data-testid="stCheckbox"] label > span + div, [data-testid="stSlider"] [role="group"]
+    {forced-color-adjust: none;}
+}
 @media (max-width: 640px) {
 [data-testid="stMainBlockContainer"] {padding: 3.5rem 1rem 3rem;}
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] {padding-left: 0;}
@@ -297,6 +313,7 @@ def _swatch(area: str, colour: palette.Palette) -> str:
     hatch = _HATCH.get(palette.AREA_PATTERN.get(area, ""), "").replace("LINE", line)
     return (
         "display:inline-block;width:12px;height:12px;margin-right:6px;vertical-align:-1px;"
+        "forced-color-adjust:none;"
         f"border:1px solid {line};{hatch}background-color:{fill};"
     )
 

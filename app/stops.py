@@ -356,5 +356,5 @@ def _swatch(shade: Shade, palette: Palette) -> str:
     )
     return (
         "display:inline-block;width:12px;height:12px;margin-right:6px;vertical-align:-1px;"
-        f"border:1px solid {line};background-color:{shade.fill};{hatch}"
+        f"forced-color-adjust:none;border:1px solid {line};background-color:{shade.fill};{hatch}"
     )

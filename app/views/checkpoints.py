@@ -83,6 +83,7 @@ with parts.card(
         table=saves.curve(saving),
         about=f"{about} \u00b7 {said}",
         measures=("gain_seconds", "interruptions_per_job_day", "interval_p50_seconds"),
+        least_width=parts.LABELLED,
     )
     st.caption(
         "The thick line is both together. It is flat around its least: within "

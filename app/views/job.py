@@ -183,6 +183,7 @@ with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
             table=areas.rename({"amount": "seconds"}),
             about=f"{about}, attempt {selected}",
             sql=one_job.AREAS,
+            least_width=parts.LABELLED,
         )
 with right:
     with parts.card("How it ended", "What stopped it, and who says so?", parts.SPARKLINE):

@@ -108,6 +108,7 @@ with (
             measures=(ett, "lost_gpu_seconds", "share_gpu_ratio"),
             sql=selects.AREAS,
             on_pick=look_at,
+            least_width=parts.LABELLED,
         )
         is_cut = now["lost_amount"] is not None and now["lost_amount"] < whole / 2
         st.caption(

@@ -153,6 +153,7 @@ with left, parts.card("Stages of trainer_init", "Which stage takes longer than b
             table=stages,
             about=about,
             measures=("mean_seconds",),
+            least_width=parts.LABELLED,
             sql=waits.STAGES,
         )
         st.caption("A dot is now, a ring before. Stages may overlap, so they are not stacked.")

@@ -42,6 +42,8 @@ ALIKE = {path for path in PAGES if "weight=wall" in path or "team=" in path} | {
     "/data",
     "/failures",
 }
+WRAPS = "each => getComputedStyle(each).whiteSpace"
+OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
 WIDE, NARROW = 1280, 420
 GRAVE = ("serious", "critical")
 # axe calls it moderate; whoever goes from heading to heading by key takes the gap for a lost part
@@ -115,3 +117,29 @@ def violations(page: Page) -> list[str]:
         for each in result["violations"]
         if each["impact"] in GRAVE or each["id"] == ORDER
     ]
+
+
+def test_what_has_the_focus_is_outlined_and_what_is_counted_is_not_cut(
+    fleet_url: str, reused: Page
+) -> None:
+    open_page(reused, f"{fleet_url}/job?job=stubborn")
+    outlines = []
+    for colours in ("none", "active"):
+        reused.emulate_media(forced_colors=colours)
+        reused.get_by_role("link", name="Jobs", exact=True).focus()
+        for key in ("Tab", "Shift+Tab"):  # by key, else there is nothing to show
+            reused.keyboard.press(key)
+            outlines.append(reused.evaluate(OUTLINE))
+    camera = reused.locator(".modebar-btn").first
+    camera.focus()
+    outlines.append(camera.evaluate("each => getComputedStyle(each).outlineStyle"))
+    swatch = reused.locator("[style*='width:12px']").first
+
+    assert ["solid"] * 5 == outlines
+    # a number goes on in the next line where a narrow screen has no room for it
+    [lines] = {
+        each.evaluate(WRAPS) for each in reused.get_by_test_id("stMetric").locator("p").all()
+    }
+    assert "normal" == lines
+    assert "none" == swatch.evaluate("each => getComputedStyle(each).forcedColorAdjust")
+    reused.emulate_media(forced_colors="none")
