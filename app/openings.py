@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import data, filters, selects, words
+from app import data, filters, parts, selects, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def opened(chosen: filters.Scope, *, is_weighed: bool = True) -> Opened:
     told = chosen if is_weighed else filters.by_gpus(chosen)
     now = data.row(selects.WINDOW, *chosen.now, chosen.weight) | data.row(selects.RAN, *chosen.now)
     before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
-    st.markdown(filters.sentence(told, now, words.code))
+    parts.scope(filters.sentence(told, now, words.code))
     if not chosen.is_complete:
         st.warning("No day is complete yet: these numbers are of days that may still grow.")
     if not now.get("attempts"):

@@ -168,9 +168,15 @@ def newer(shown: Path, theme: str | None) -> None:
     except data.NothingPublished:
         return
     if current != shown and st.button(
-        "Newer data was published. Show it", icon=":material/update:"
+        "Newer data was published. Show it", icon=":material/update:", key="newer data"
     ):
         st.rerun()
+
+
+def scope(line: str, write: Callable[[str], object] = st.markdown) -> None:
+    """Write the line that says what is shown; server.py tells its changes to screen readers."""
+    with st.container(key="scope"):
+        write(line)
 
 
 @contextmanager

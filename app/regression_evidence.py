@@ -496,9 +496,9 @@ def jobs(shown: Case) -> None:
                 [words.duration(row["expected_seconds"]) for row in rows]
             )
         st.caption(
-            "Over what their class of work took before. Select a row to see the job."
+            f"Over what their class of work took before. {words.SELECT_ROW} to see the job."
             if "took" in columns
-            else "What their ends, or their stalls, cost. Select a row to see the job."
+            else f"What their ends, or their stalls, cost. {words.SELECT_ROW} to see the job."
         )
         parts.jobs_table(
             pl.DataFrame(columns),

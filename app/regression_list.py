@@ -116,7 +116,7 @@ def _table(found: pl.DataFrame, state: str, about: str) -> None:
             ),
         },
     )
-    st.caption("Select a row for its evidence.")
+    st.caption(f"{words.SELECT_ROW} for its evidence.")
 
 
 def _of_state(

@@ -59,6 +59,36 @@ addEventListener("DOMContentLoaded", () => {
   new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
 });
 </script>"""
+# Streamlit fills a page after it was opened, draws it anew in its place, and tells nobody: who does
+# not see it hears nothing, and a control that is gone after it was used leaves the focus nowhere.
+# What is shown now is said, and the title gets that focus.
+_TOLD_SCRIPT: Final = b"""<script>
+addEventListener("DOMContentLoaded", () => {
+  const parts = ['[data-testid="stMain"] h1', ".st-key-scope", ".st-key-newer-data"];
+  const status = document.createElement("div");
+  status.setAttribute("role", "status");
+  status.style.cssText = "position:absolute;width:1px;height:1px;overflow:hidden";
+  document.body.append(status);
+  let held, settled;
+  addEventListener("focusin", (event) => { held = event.target; });
+  const tell = () => {
+    const [title, ...rest] = parts.map((each) => document.querySelector(each));
+    if (!title) return;
+    const shown = [title, ...rest.filter((each) => each)];
+    const now = shown.map((each) => each.innerText.trim()).join(". ");
+    if (status.textContent !== now) status.textContent = now;
+    if (!held || held.isConnected || document.activeElement !== document.body) return;
+    title.tabIndex = -1;
+    title.focus({ preventScroll: true });
+  };
+  new MutationObserver(() => {
+    clearTimeout(settled);
+    settled = setTimeout(tell, 400);
+  }).observe(document.getElementById("root"), {
+    childList: true, subtree: true, characterData: true,
+  });
+});
+</script>"""
 _HEAD: Final = b"<head>"
 _HEAD_END: Final = b"</head>"
 # What holds for every answer. An address names teams and jobs: no other site is told it.
@@ -70,7 +100,7 @@ _SAFE: Final = {
     "x-frame-options": "SAMEORIGIN",
 }
 _PRELOADS: Final = assets.preloads()
-_SCRIPTS: Final = _ROOT_SCRIPT + _HISTORY_SCRIPT + _PRINT_SCRIPT + _ROLES_SCRIPT
+_SCRIPTS: Final = _ROOT_SCRIPT + _HISTORY_SCRIPT + _PRINT_SCRIPT + _ROLES_SCRIPT + _TOLD_SCRIPT
 
 
 class Confined:

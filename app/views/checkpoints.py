@@ -125,7 +125,7 @@ with (
     else:
         st.caption(
             f"By {chosen.hours} to gain, {saves.ENDED}. "
-            "The dot is the job's interval, the tick its best. Select a row to see the job."
+            f"The dot is the job's interval, the tick its best. {words.SELECT_ROW} to see the job."
         )
         saves.jobs_table(jobs, chosen, colours, about)
         parts.footer(

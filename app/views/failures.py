@@ -272,9 +272,9 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
         if found.height == MOST_ROWS:
             is_weighed = found["lost_gpu_hours"][0] is not None
             which = "that cost most" if is_weighed else "first by job, of unknown cost"
-            st.caption(f"The {MOST_ROWS} {which}. Select a row to see the job.")
+            st.caption(f"The {MOST_ROWS} {which}. {words.SELECT_ROW} to see the job.")
         else:
-            st.caption("Select a row to see the job.")
+            st.caption(f"{words.SELECT_ROW} to see the job.")
         stops.interruptions_table(found, about)
         parts.footer(
             stem=chosen.stem("failures", "evidence"),

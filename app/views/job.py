@@ -32,7 +32,7 @@ attempts = data.frame(one_job.attempts_sql(), asked, job["first_started_at"], jo
 about = f"Job {asked}"
 stem = f"ett_job_{words.slug(asked)}"
 st.page_link(JOBS_PAGE, label="All jobs", icon=":material/arrow_back:")
-with st.container(gap=None):
+with st.container(gap=None, key="scope"):
     st.header(words.code(asked, 256), anchor=False)
     st.markdown(
         " \u00b7 ".join(
@@ -111,7 +111,10 @@ def choose() -> None:
         st.query_params["attempt"] = str(numbers[rows[0]])
 
 
-with parts.card("Attempts", "How did each end, and what did it cost?"):
+with parts.card(
+    "Attempts",
+    f"How did each end, and what did it cost? {words.SELECT_ROW} to see where its time went.",
+):
     st.dataframe(
         attempts,
         key="attempts table",

@@ -81,11 +81,12 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
     )
     jobs = data.frame(JOBS, *parameters)
     if jobs.is_empty():
-        st.caption(
+        parts.scope(
             "No job is like this. Take a letter off the id, choose any outcome, or lower the GPUs."
             if search or outcome != "any" or gpus
             else "No job ran here in these days. Choose more days, or another team or workload. "
-            "A part of an id finds jobs of any day."
+            "A part of an id finds jobs of any day.",
+            st.caption,
         )
     else:
         found = jobs["found"][0]
@@ -103,8 +104,10 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
             ordered = "Sorted by hours lost: their GPUs are unknown"
         else:
             ordered = "Sorted by id: what they lost, their sources do not say"
-        st.caption(
-            f"{words.many(found, 'job')} {days}{most}. {ordered}. Select a row to see the job."
+        parts.scope(
+            f"{words.many(found, 'job')} {days}{most}. {ordered}. "
+            f"{words.SELECT_ROW} to see the job.",
+            st.caption,
         )
         parts.jobs_table(
             jobs.drop("found"),

@@ -272,7 +272,7 @@ with (
     parts.card(
         f"{'Jobs' if is_weighed else 'Attempts'} that lost most"
         + ("" if area == filters.ALL else f" to {words.area(area)}"),
-        "Which jobs should someone look at first? Select a row to see the job.",
+        f"Which jobs should someone look at first? {words.SELECT_ROW} to see the job.",
     ),
 ):
     sql = JOBS if is_weighed else ATTEMPTS.format(lost=f"{area}_seconds")

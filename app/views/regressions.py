@@ -35,7 +35,7 @@ def listed(team: str) -> None:
             regression_rows.STATES, ("open", "gone by itself", "held back", "closed"), strict=True
         )
     )
-    st.markdown(f"{whose} \u00b7 {told}")
+    parts.scope(f"{whose} \u00b7 {told}")
     about = f"Regressions of {team}"
     is_judged = regression_rows.is_judged(team)
     filters.say_if_refused(

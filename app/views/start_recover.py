@@ -344,7 +344,10 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
         st.caption("Of the GPU-hours in shutdown of the attempts that ended in these days.")
 with (
     right,
-    parts.card("Slowest attempts", "Which waits should someone look at? Select a row for its job."),
+    parts.card(
+        "Slowest attempts",
+        f"Which waits should someone look at? {words.SELECT_ROW} for its job.",
+    ),
 ):
     slowest = data.frame(waits.SLOWEST, *chosen.now)
     if slowest.is_empty():

@@ -49,6 +49,7 @@ def test_a_choice_goes_into_the_url_and_follows_to_the_next_page(
     expect(page).to_have_url(re.compile(r"\?days=7$"))
     page.get_by_test_id("stMain").get_by_role("button", name="feed", exact=True).click()
     expect(page).to_have_url(re.compile(r"team=feed"))
+    expect(page.get_by_role("status")).to_contain_text("feed")
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Jobs").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
 
@@ -73,14 +74,18 @@ def test_a_malformed_value_is_said_and_stays_said(fleet_url: str, page: Page) ->
     expect(page.get_by_test_id("stMain")).to_contain_text("asks for days = 31")
 
 
-def test_a_row_of_the_jobs_table_opens_the_job(fleet_url: str, page: Page) -> None:
+def test_a_row_of_the_jobs_table_opens_the_job_by_key_and_tells_it(
+    fleet_url: str, page: Page
+) -> None:
     open_page(page, f"{fleet_url}/jobs?q=stubborn")
-    table = page.get_by_test_id("stDataFrame").bounding_box()
-    assert table is not None
-    page.mouse.click(table["x"] + 18, table["y"] + 52)  # a canvas: the box of the first row
+    page.get_by_test_id("stDataFrame").get_by_role("button").last.focus()
+    page.keyboard.press("Tab")  # into the table, to its first row
+    page.keyboard.press("Shift+Space")
     expect(page).to_have_url(re.compile(r"/job\?job=stubborn$"))
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Job")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    expect(page.get_by_role("status")).to_contain_text(re.compile("^Job. stubborn"))
     expect(page.get_by_role("heading", name="stubborn", exact=True)).to_be_visible()
 
 
@@ -94,6 +99,8 @@ def test_a_new_publish_is_a_line_to_click(tmp_path: Path, page: Page, heard: Hea
         line = page.get_by_role("button", name=re.compile("Newer data was published"))
         page.clock.fast_forward("00:21")  # it looks every 20 seconds
         expect(line).to_be_visible()
+        page.clock.run_for(1000)
+        expect(page.get_by_role("status")).to_contain_text("Newer data was published")
         assert before == page.get_by_test_id("stMetricValue").first.inner_text()
         line.click()
         expect(page.get_by_test_id("stMain").get_by_role("button", name="feed")).to_be_visible()
