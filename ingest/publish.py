@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from datetime import datetime
@@ -78,7 +79,7 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
     building.replace(path)
     _point(warehouse.folder, path.name)
     _note_published(connection, publication)
-    prune(warehouse.folder)
+    _prune(warehouse)
     return path
 
 
@@ -87,37 +88,6 @@ def build_whole(warehouse: Warehouse, path: Path, settings: Settings, now: datet
     _remove(path)
     _choose(warehouse.connection, is_whole=True)
     _build(warehouse.connection, path, settings, now)
-
-
-def prune(folder: Path) -> None:
-    """Keep the newest publications, and the detail files that any of them lists.
-
-    Numbers after the current one are left from a warehouse file that is gone: they are the oldest.
-    """
-    current = (folder / "CURRENT").read_text(encoding="utf-8").strip()
-    numbered = sorted(
-        (int(match[1]), path)
-        for path in folder.glob("serving-*.duckdb")
-        if (match := _SERVING.fullmatch(path.name))
-    )
-    numbered.sort(key=lambda one: one[0] <= _number(current))
-    for _, path in numbered[:-KEPT_PUBLICATIONS]:
-        _remove(path)
-    for leftover in folder.glob("serving-*.building*"):
-        _remove(leftover)
-    listed: set[str] = set()
-    for _, path in numbered[-KEPT_PUBLICATIONS:]:
-        try:
-            listed |= listed_detail(path)
-        except duckdb.Error as error:
-            if not _is_unreadable(error):
-                raise
-            # it goes when it is no longer one of the newest; what it leads to is not known
-            _LOG.warning("%s cannot be read: %s", path, error)
-            return
-    for path in detail.folder(folder).glob("*.parquet"):
-        if path.name not in listed:
-            _remove(path)
 
 
 def listed_detail(path: Path) -> set[str]:
@@ -284,6 +254,51 @@ def _describe(connection: duckdb.DuckDBPyConnection, settings: Settings, now: da
     connection.executemany(
         "insert into publishing_targets values (?, ?)", list(settings.targets.items())
     )
+
+
+def _prune(warehouse: Warehouse) -> None:
+    """Keep the newest publications, and the detail files that any of them lists.
+
+    Numbers after the current one are left from a warehouse file that is gone: they are the oldest.
+    """
+    folder = warehouse.folder
+    current = (folder / "CURRENT").read_text(encoding="utf-8").strip()
+    numbered = sorted(
+        (int(match[1]), path)
+        for path in folder.glob("serving-*.duckdb")
+        if (match := _SERVING.fullmatch(path.name))
+    )
+    numbered.sort(key=lambda one: one[0] <= _number(current))
+    for _, path in numbered[:-KEPT_PUBLICATIONS]:
+        _remove(path)
+    for leftover in folder.glob("serving-*.building*"):
+        _remove(leftover)
+    *older, _ = [path for _, path in numbered[-KEPT_PUBLICATIONS:]]
+    _prune_detail(warehouse, older)
+
+
+def _prune_detail(warehouse: Warehouse, older: Sequence[Path]) -> None:
+    """Remove what neither the warehouse lists, which was just published, nor an older publication.
+
+    These are opened only for a file that the warehouse does not list: each takes longer to open
+    than a small table to make.
+    """
+    listed = warehouse.connection.execute("select file from detail_files").fetchall()
+    unlisted = {path.name for path in detail.folder(warehouse.folder).glob("*.parquet")}
+    unlisted -= {file for (file,) in listed}
+    for path in older:
+        if not unlisted:
+            return
+        try:
+            unlisted -= listed_detail(path)
+        except duckdb.Error as error:
+            if not _is_unreadable(error):
+                raise
+            # it goes when it is no longer one of the newest; what it leads to is not known
+            _LOG.warning("%s cannot be read: %s", path, error)
+            return
+    for name in unlisted:
+        _remove(detail.folder(warehouse.folder) / name)
 
 
 def _sync(path: Path) -> None:

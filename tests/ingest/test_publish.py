@@ -49,6 +49,17 @@ def test_the_last_three_publications_stay_with_their_detail(tmp_path: Path) -> N
     assert listed == there
 
 
+def test_detail_that_only_an_older_publication_lists_goes_with_it(tmp_path: Path) -> None:
+    warehouse = ingest_jobs(tmp_path, "a")
+    [told_first] = (warehouse / "detail").iterdir()
+    stays = []
+    for day in (1, 2, 3):  # told anew, the job stands in another file
+        ingest(warehouse, write_dump(tmp_path / f"{day}.jsonl", [alive("a", day * 86_400)]))
+        stays.append(told_first.exists())
+
+    assert [True, True, False] == stays
+
+
 def test_a_publication_never_changes_once_it_is_named(tmp_path: Path) -> None:
     warehouse = ingest_jobs(tmp_path, "a")
     first = published(warehouse)
