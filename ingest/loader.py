@@ -36,6 +36,8 @@ from ingest.warehouse import Warehouse, scratch
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
 _SMALL_WAREHOUSE_BYTES = 16 * 1024 * 1024
+# passes of the optimizer that take longer over small tables than they save
+_FOR_MANY_ROWS = "join_order,statistics_propagation,common_subplan,join_filter_pushdown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def load_batch(
     reads everything, counts, and keeps nothing.
     """
     connection = warehouse.connection
-    _use_threads(warehouse, batch)
+    _use_engine(warehouse, batch)
     rejects.begin(connection)
     numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
     # outside the transaction: a dump that cannot be read to its end would abort it
@@ -116,13 +118,20 @@ def move_clocks(
     connection.execute("commit")
 
 
-def _use_threads(warehouse: Warehouse, batch: Sequence[Incoming]) -> None:
-    """One where there is little to do: of such work a tenth is threads that wake each other."""
+def _use_engine(warehouse: Warehouse, batch: Sequence[Incoming]) -> None:
+    """Where there is little to do, one thread and no search for the best plans: of such work a
+    tenth is threads that wake each other, and a seventh is spent on plans that gain nothing.
+    """
     is_little = (
         sum(map(plan.weight, batch)) < _FEW_BYTES
         and (warehouse.folder / "warehouse.duckdb").stat().st_size < _SMALL_WAREHOUSE_BYTES
     )
     warehouse.connection.execute("set threads = 1" if is_little else "reset threads")
+    warehouse.connection.execute(
+        f"set disabled_optimizers = '{_FOR_MANY_ROWS}'"
+        if is_little
+        else "reset disabled_optimizers"
+    )
 
 
 def _parse(

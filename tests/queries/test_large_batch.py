@@ -1,4 +1,4 @@
-"""What only shows in batches past a DuckDB row group of 122,880 rows."""
+"""What only shows in batches past a DuckDB row group of 122,880 rows, and in small ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest import facts
+from ingest import facts, loader
 from ingest.settings import Settings
 from ingest.warehouse import Storage
+from tests.ingest.warehouses import differences, fleet
 from tests.queries.engine import ingest, rows, write_dump
 
 SAVES = 130_000
@@ -51,3 +52,16 @@ def test_every_save_of_a_large_batch_reaches_the_published_file(tmp_path: Path) 
         tmp_path / "warehouse",
         "select sum(checkpoint_saves) from team_day where team = 'fleet' and workload = 'all'",
     )
+
+
+def test_a_small_batch_gives_what_the_engine_gives_as_it_is_set_for_large_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dumps = [write_dump(tmp_path / f"{seed}.jsonl", fleet(seed)) for seed in (81, 82)]
+    for dump in dumps:
+        ingest(tmp_path / "small", dump)
+    monkeypatch.setattr(loader, "_SMALL_WAREHOUSE_BYTES", 0)
+    for dump in dumps:
+        ingest(tmp_path / "large", dump)
+
+    assert {} == differences(tmp_path / "large", tmp_path / "small")
