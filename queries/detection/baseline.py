@@ -6,6 +6,7 @@ Works on blocks of series at once. Never sees the days that it judges.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from queries.detection.mix import Floats
 
 _WEEKS = method.BASELINE_DAYS // method.WEEK
 _SLOTS = np.arange(method.BASELINE_DAYS) % method.WEEK
+_LOGS = np.linspace(np.log(1e-4), np.log(1e3), 400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,29 +225,28 @@ def _counted(total: Floats, expected: Floats) -> Floats:
     return (2 * np.sqrt(total + 0.375) - _expected_root(expected)) / _spread_of_root(expected)
 
 
-def _poisson_roots() -> tuple[Floats, Floats, Floats]:
+@cache  # not where this is imported: most commands judge nothing
+def _poisson_roots() -> tuple[Floats, Floats]:
     """On a grid of Poisson means (their logs): mean and spread of 2 sqrt(count + 3/8)."""
-    logs = np.linspace(np.log(1e-4), np.log(1e3), 400)
-    means = np.exp(logs)
+    means = np.exp(_LOGS)
     counts = np.arange(1300)
     factorials = np.concatenate([[0.0], np.cumsum(np.log(counts[1:]))])
-    chances = np.exp(counts * logs[:, None] - means[:, None] - factorials)
+    chances = np.exp(counts * _LOGS[:, None] - means[:, None] - factorials)
     roots = 2 * np.sqrt(counts + 0.375)
     first = chances @ roots
-    return logs, first, np.sqrt(np.maximum(chances @ roots**2 - first**2, 1e-6))
-
-
-_LOGS, _ROOTS, _SPREADS = _poisson_roots()
+    return first, np.sqrt(np.maximum(chances @ roots**2 - first**2, 1e-6))
 
 
 def _expected_root(expected: Floats) -> Floats:
-    inside = _between(np.log(np.maximum(expected, 1e-4)), _ROOTS)
+    roots, _ = _poisson_roots()
+    inside = _between(np.log(np.maximum(expected, 1e-4)), roots)
     return np.where(expected > 1e3, 2 * np.sqrt(expected + 0.125), inside)
 
 
 def _spread_of_root(expected: Floats) -> Floats:
+    _, spreads = _poisson_roots()
     # below one event in a hundred days a single one would be a dozen spreads
-    return _between(np.log(np.maximum(expected, 0.01)), _SPREADS)
+    return _between(np.log(np.maximum(expected, 0.01)), spreads)
 
 
 def _between(logs: Floats, values: Floats) -> Floats:
