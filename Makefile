@@ -39,6 +39,8 @@ serve: ## dashboard and exporter up on the warehouse as it is, without the sampl
 ingest: ## your dumps -> warehouse: make ingest LOGS="PATH..." (files, folders, globs; quote a space twice: "'a b.log' c")
 	@tools/ingest
 
+# whatever the caller's shell says: each of the processes that tests start would compile everything anew
+test: export PYTHONDONTWRITEBYTECODE :=
 test: ## set up, then everything that must hold: make check, every test, those of times again in another zone
 	@tools/install dev
 	@tools/test-programs
