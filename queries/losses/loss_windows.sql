@@ -3,6 +3,25 @@
 -- grain: one row per attempt_no, cause_attempt
 with
 
+-- A point that is no earlier than the one before takes nothing that was not taken before, but of
+-- the attempts since: a job that fails ten thousand times in a row has as many points, not as many
+-- squared.
+reaching as (
+
+    select
+        job_no,
+        attempt,
+        restore_us,
+        case
+            when restore_us >= lag(restore_us) over attempts_of_job
+                then lag(attempt) over attempts_of_job
+            else 0
+        end as after_attempt
+    from restore_points
+    window attempts_of_job as (partition by job_no order by attempt asc)
+
+),
+
 reached as (
 
     select
@@ -17,10 +36,11 @@ reached as (
             rows between unbounded preceding and 1 preceding
         ) as earlier_us
     from attempt_windows as windows
-    inner join restore_points as points
+    inner join reaching as points
         on
             windows.job_no = points.job_no
             and windows.attempt <= points.attempt
+            and windows.attempt > points.after_attempt
             and windows.window_end_us > points.restore_us
     where windows.outcome <> 'completed'
 

@@ -306,3 +306,32 @@ def test_what_all_ranks_tell_at_the_same_instants_is_one_save(
     assert (100 + 39 * 90 if good else 0) == attempt["effective_seconds"]
     if phase == "checkpoint_save":
         assert good == attempt["checkpoint_saves"]
+
+
+@pytest.mark.timeout(40)  # 2 s, and a minute with a row for each pair of attempts
+def test_a_job_that_fails_many_times_in_a_row_costs_as_many_rows_not_as_many_squared(
+    tmp_path: Path,
+) -> None:
+    told = [event for number in range(1, 16_001) for event in failed_at_once(number)]
+
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "events.jsonl", told))
+    assert [(16_000, 16_000 * 25.0)] == rows(
+        tmp_path / "warehouse", "select count(*), sum(unsaved_seconds) from attempts"
+    )
+
+
+def failed_at_once(number: int) -> list[dict[str, Any]]:
+    """An attempt of one job that trains for 25 s, saves nothing and fails, a minute each."""
+    starts = 1_767_225_600 + 60 * number
+    base = {"job_id": "loop", "attempt": number, "gpus": 8}
+    return [
+        {**base, "ts": starts, "event": "attempt_start"},
+        {
+            **base,
+            "ts": starts + 5,
+            "end_ts": starts + 30,
+            "event": "phase_start",
+            "phase": "training",
+        },
+        {**base, "ts": starts + 30, "event": "attempt_end", "outcome": "failed"},
+    ]
