@@ -71,10 +71,8 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
             help="Lines the attempts up, so that their start-ups can be compared",
         )
         if attempts.height > MOST_ATTEMPTS:
-            st.caption(
-                f"The last {MOST_ATTEMPTS} attempts; {attempts.height - MOST_ATTEMPTS} earlier "
-                "ones are in the table below."
-            )
+            earlier = words.many(attempts.height - MOST_ATTEMPTS, "earlier attempt")
+            st.caption(f"The last {MOST_ATTEMPTS} attempts; the table below has {earlier} too.")
         parts.chart(
             gantt(attempts, detail, parts.colours(), aligned=aligned),
             alt=f"Timeline of the attempts: {alts.listed(one_job.attempts_told(attempts))}. "

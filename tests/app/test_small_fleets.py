@@ -75,3 +75,15 @@ def test_what_a_job_of_unknown_gpus_lost_is_a_part_of_nothing(folder: Path) -> N
 
     assert "its GPUs are unknown" in sentences
     assert not any("of \u2013" in each for each in sentences)
+
+
+def test_one_attempt_that_is_not_drawn_is_one(folder: Path) -> None:
+    told = (
+        attempt("a", number, STARTED + timedelta(hours=number), trains=60.0, outcome="failed")
+        for number in range(1, 32)
+    )
+    ingest(folder, (event for events in told for event in events), AS_OF)
+
+    assert "The last 30 attempts; the table below has 1 earlier attempt too." in said(
+        open_page(JOB, job="a")
+    )
