@@ -38,7 +38,7 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
     before = data.row(ENDS, *chosen.previous, counted) if chosen.is_compared else {}
     days = data.frame(ENDS, *chosen.month, counted).drop_nulls("day")
     measures = words.glossary()
-    if counted == "infra":
+    if counted == "infra" and now["interruptions"]:
         st.caption(
             f"Counted below: {words.count(now['counted'])} of "
             f"{words.many(now['interruptions'], 'interruption')}. Not counted are "

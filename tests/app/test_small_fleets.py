@@ -87,3 +87,9 @@ def test_one_attempt_that_is_not_drawn_is_one(folder: Path) -> None:
     assert "The last 30 attempts; the table below has 1 earlier attempt too." in said(
         open_page(JOB, job="a")
     )
+
+
+def test_where_nothing_was_interrupted_nothing_is_left_out_of_what_is_counted(folder: Path) -> None:
+    ingest(folder, attempt("a", 1, STARTED, trains=3600.0), AS_OF)
+
+    assert not any("Not counted" in each for each in said(open_page(FAILURES)))
