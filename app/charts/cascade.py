@@ -146,9 +146,14 @@ def _labels(
     for name in shown:
         amount, text = amounts[name]
         right, edge = edge, edge - amount
-        has_room = edge - start > _LABEL_SHARE * (everything - start)  # at the left of the bar
-        at, anchor = (edge, "right") if has_room else (right, "left")
-        yield _label(name, text, at, anchor, palette)
+        room = _LABEL_SHARE * (everything - start)
+        if edge - start > room:
+            yield _label(name, text, edge, "right", palette)
+        elif everything - right > room:
+            yield _label(name, text, right, "left", palette)
+        else:  # a bar of nearly everything has room within alone
+            inside = _label(name, text, max(edge, start), "left", palette)
+            yield {**inside, "bgcolor": palette.background, "borderpad": 1}
 
 
 def _label(row: str, text: str, x: float, anchor: str, palette: Palette) -> dict[str, Any]:

@@ -136,6 +136,14 @@ def test_a_cascade_ends_at_what_is_effective() -> None:
     } == spans
 
 
+def test_the_label_of_a_bar_of_nearly_everything_stands_within_it() -> None:
+    figure = cascade(areas(uninstrumented=100.0), LIGHT, "all", "100")
+
+    assert [(0.0, "left")] == [
+        (note.x, note.xanchor) for note in figure.layout.annotations if note.y == "uninstrumented"
+    ]
+
+
 def test_a_cascade_is_in_lifecycle_order_from_the_top() -> None:
     figure = cascade(
         areas(unaccounted=1.0, effective=80.0, uninstrumented=2.0, scheduling=5.0), LIGHT, "all", ""
