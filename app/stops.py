@@ -343,7 +343,9 @@ def _counted(now: Mapping[str, Any]) -> str:
 
 
 def _rate(value: float | None) -> str:
-    return words.UNKNOWN if value is None else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+    if value is None or value >= 10_000:  # of few GPU-hours a rate may be anything
+        return words.compact(value)
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
 def _swatch(shade: Shade, palette: Palette) -> str:

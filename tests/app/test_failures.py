@@ -97,6 +97,14 @@ def test_the_numbers_are_those_of_the_attempts(stopped: Path) -> None:
     assert "25.0 %" == shown["Uncategorised"]
 
 
+def test_a_rate_of_a_few_gpu_seconds_is_still_read_at_a_glance(warehouse: Path) -> None:
+    short = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 60.0}, "failed")
+    serving.publish(warehouse, serving.Warehouse(attempts=[short]))
+    shown = numbers(open_page(FAILURES, days="7", attribution="all"))
+
+    assert "180k" == shown["Per 1,000 GPU-days"]
+
+
 def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
