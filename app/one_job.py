@@ -11,7 +11,8 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, evidence, money, parts, tiles, words
+from app import alts, data, evidence, filters, money, parts, tiles, words
+from app.attempt_areas import areas_of
 
 MOST_SPANS: Final = 20_000
 
@@ -61,6 +62,13 @@ AREAS: Final = """
 select columns('_seconds$'), columns('_recovery_us$')
 from attempts
 where job_id = $1 and attempt = $2 and ended_at between $3 and $4
+"""
+
+# $2 and $3: as of ATTEMPTS, $4: whether the GPUs of the job are known
+SPENT: Final = r"""
+select sum(columns('^(.*_seconds)$') * if($4, gpus, 1)) as '\1'
+from attempts
+where job_id = $1 and ended_at between $2 and $3
 """
 
 _TEAM: Final = "from job_medians(?)"
@@ -117,6 +125,19 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
             f"{words.many(job['attempts'], 'attempt')}, "
             f"{words.duration(job['queue_seconds'])} in queue",
         )
+
+
+def losses(job: Mapping[str, Any]) -> str:
+    """What all attempts of a row of `jobs` lost to which area, in words; empty where nothing."""
+    is_weighed = job["gpus"] is not None
+    span = job["first_started_at"], job["last_ended_at"]
+    spent = areas_of(data.row(SPENT, job["job_id"], *span, is_weighed))
+    lost = spent.filter(pl.col("area").is_in(filters.LOST_AREAS)).sort("amount", descending=True)
+    told = [
+        (words.area(area), words.hours(amount)) for area, amount in lost["area", "amount"].rows()
+    ]
+    unit = "GPU-hours" if is_weighed else "hours; its GPUs are unknown"
+    return f"Lost by all attempts, in {unit}: {alts.listed(told)}." if told else ""
 
 
 def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:

@@ -55,6 +55,8 @@ one_job.row(job, attempts)
 if attempts.is_empty():
     st.caption("No attempt of this job has started yet.")
     st.stop()
+if lost := one_job.losses(job):
+    st.markdown(lost)
 
 # -- Gantt ---------------------------------------------------------------------------------------
 

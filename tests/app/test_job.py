@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import queries
-from app import data, one_job
+from app import data, one_job, words
 from app.attempt_areas import areas_of
 from tests.app import serving
 from tests.app.dumps import Event, attempt, ingest
@@ -78,6 +78,18 @@ def test_stages_on_the_page_are_those_of_the_view(jobs: Path) -> None:
 
     assert [("pre_train", 75.0), ("device_init", 50.0)] == shown["stage", "seconds"].rows()
     assert listed.to_dicts() == shown.to_dicts()
+
+
+def test_what_a_job_lost_is_told_over_all_of_its_attempts(jobs: Path) -> None:
+    job = data.row(one_job.JOB, "staged")
+    by_area = data.frame(
+        "select area, sum(gpu_seconds) as lost from area_by_attempt "
+        "where job_id = 'staged' and area <> 'effective' group by area order by lost desc"
+    )
+    told = ", ".join(f"{area} {words.hours(lost)}" for area, lost in by_area.rows())
+
+    assert job["lost_gpu_seconds"] == pytest.approx(by_area["lost"].sum())
+    assert f"Lost by all attempts, in GPU-hours: {told}." in markdown(open_page(JOB, job="staged"))
 
 
 def test_a_reported_failure_is_the_evidence(jobs: Path) -> None:
