@@ -47,7 +47,8 @@ def row(
             rests_on=now["attempts"],
             note=silent
             or money.beside(
-                f"of {words.hours(now['instrumented'])} {chosen.hours}", now["lost_gpu_seconds"]
+                of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
+                now["lost_gpu_seconds"],
             ),
             series=days["lost_amount"].to_list(),
         )
@@ -100,6 +101,12 @@ def not_reported(
         return "No attempt of these days took any time"
     formats = data.frame("select distinct format from sources order by 1").to_series().to_list()
     return f"Not reported by {named(', '.join(map(str, formats)))} dumps"
+
+
+def of_all(whole: float | None, before: float | None, unit: str) -> str:
+    """`of 818k GPU-hours, 932k before`: a loss may shrink with them while its share grows."""
+    then = "" if before is None else f", {words.hours(before)} before"
+    return f"of {words.hours(whole)} {unit}{then}"
 
 
 def team(row: Mapping[str, Any], before: float | None, chosen: filters.Scope, silent: str) -> str:

@@ -54,7 +54,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
             rests_on=window.now["attempts"],
             note=silent
             or money.beside(
-                f"of {words.hours(now['instrumented'])} {chosen.hours}",
+                kpis.of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
                 window.now["lost_gpu_seconds"],
             ),
             series=days["lost"].to_list(),

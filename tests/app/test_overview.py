@@ -13,7 +13,7 @@ from app import kpis, parts, selects
 from app.warehouse import connect
 from queries import published
 from tests.app import serving
-from tests.app.opening import START, markdown, open_page, said, warnings
+from tests.app.opening import LOST, START, markdown, open_page, said, warnings
 
 FIRST, LAST = date(2026, 2, 4), date(2026, 3, 3)
 BEFORE = date(2026, 1, 7), date(2026, 2, 3)
@@ -178,6 +178,12 @@ def test_more_teams_than_twelve_are_shown_when_asked_for(warehouse: Path) -> Non
     page.toggle[0].set_value(True).run()
 
     assert 15 == sum(button.label.startswith("**") for button in page.button)
+
+
+def test_a_loss_stands_beside_what_it_is_of_now_and_before(fleet: Path) -> None:
+    [note] = [text for text in said(open_page()) if re.match(r"of .* GPU-hours, .* before$", text)]
+
+    assert note in said(open_page(LOST))
 
 
 def test_an_open_regression_is_a_sentence_with_its_verdict(warehouse: Path) -> None:
