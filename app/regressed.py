@@ -54,7 +54,8 @@ def show(found: pl.DataFrame) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(" \u00b7 ".join(part for part in told if part), width="content")
             st.button(
-                "Look at it",
+                f"Look at {words.code(regression_words.measure(row['metric']))} of "
+                f"{words.code(regression_words.whose(row['team']), 40)}",
                 key=f"regression {row['team']} {row['metric']} {row['started_on']}",
                 type="tertiary",
                 icon=":material/arrow_forward:",

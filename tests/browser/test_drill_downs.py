@@ -162,7 +162,7 @@ def test_what_got_worse_leads_to_its_evidence(tmp_path: Path, page: Page, heard:
             "Unsaved share of feed: 3.0 % \u2192 9.0 % since Tue 3 Mar "
             "(+200 %, 2.0 GPU-hours a day)"
         )
-        page.get_by_role("button", name="Look at it").click()
+        page.get_by_role("button", name=re.compile("^Look at Unsaved share")).click()
         expect(page).to_have_url(re.compile(r"/regressions\?"))
         settle(page)
 
