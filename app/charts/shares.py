@@ -62,7 +62,7 @@ def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figur
                 "yanchor": "bottom",
                 "text": f"alarm at {words.ratio(limit, 0)}",
                 "showarrow": False,
-                "font": {"size": 12, "color": palette.warn},
+                "font": {"size": 12, "color": palette.text},
             }
         ],
     )

@@ -13,7 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import alts, words
-from app.palette import AREA_ORDER
+from app.palette import AREA_ORDER, LIGHT
+from tests.app.colour_sight import contrast
 from tests.app.opening import JOBS, LOST, PAGES, open_page
 
 
@@ -41,6 +42,23 @@ def test_a_figure_is_told_with_its_numbers(fleet: Path, path: str) -> None:
     of_what = re.compile(r"\. (?:Fleet|Job) ")
     assert [] == [
         text for text in told if not re.search(r": (no value|.*\d)", of_what.split(text)[0])
+    ]
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path != JOBS])
+def test_what_is_written_beside_the_marks_of_a_figure_is_readable(fleet: Path, path: str) -> None:
+    layouts = [json.loads(chart.proto.spec)["layout"] for chart in shown(path).get("plotly_chart")]
+    notes = [
+        (note["text"], note["font"]["color"])
+        for layout in layouts
+        for note in layout.get("annotations", [])
+        # white is for what stands on a mark: a number in a cell, the cut through a bar
+        if note.get("font", {}).get("color", LIGHT.background) != LIGHT.background
+    ]
+
+    assert layouts
+    assert [] == [
+        (text, colour) for text, colour in notes if contrast(colour, LIGHT.background) < 4.5
     ]
 
 

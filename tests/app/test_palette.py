@@ -59,6 +59,13 @@ def test_text_and_status_colours_are_readable(theme: Palette) -> None:
 
 
 @THEMES
+def test_what_streamlit_writes_paler_in_tables_is_readable_too(theme: Palette) -> None:
+    """Heads of columns, and the column that stays in place: six tenths of the text's colour."""
+    for behind in (theme.background, theme.surface):
+        assert contrast(_over(theme.text, behind, 0.6), behind) >= 4.5
+
+
+@THEMES
 def test_text_on_a_fill_is_readable(theme: Palette) -> None:
     for fill in theme.areas.values():
         assert contrast(palette.readable_on(fill), fill) >= 4.5
@@ -135,3 +142,11 @@ def test_streamlit_has_the_same_colours() -> None:
 
 def test_nothing_is_fetched_for_a_theme() -> None:
     assert "://" not in CONFIG.read_text(encoding="utf-8")
+
+
+def _over(colour: str, behind: str, share: float) -> str:
+    parts = (
+        share * int(colour[at : at + 2], 16) + (1 - share) * int(behind[at : at + 2], 16)
+        for at in (1, 3, 5)
+    )
+    return "#" + "".join(f"{round(part):02X}" for part in parts)
