@@ -78,6 +78,8 @@ addEventListener("DOMContentLoaded", () => {
     const now = shown.map((each) => each.innerText.trim()).join(". ");
     if (status.textContent !== now) status.textContent = now;
     if (!held || held.isConnected || document.activeElement !== document.body) return;
+    // a table that fills the screen, or no longer, has its buttons made anew over the page
+    if (held.matches('[data-testid="stBaseButton-elementToolbar"]')) return;
     title.tabIndex = -1;
     title.focus({ preventScroll: true });
   };
