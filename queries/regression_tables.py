@@ -156,6 +156,8 @@ _EVIDENCE = (
     "regression_jobs",
     "regression_parts",
 )
+# the columns that a select gave, once this process has asked
+_COLUMNS: dict[str, str] = {}
 _MARKS = """
 create or replace temp table found_marks as
 select
@@ -241,8 +243,8 @@ def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     _forget(connection, kept)
     [whole] = [each for each in _models() if each.name == "regressions"]
     for each in _models():
-        if each.name in kept:
-            connection.execute(f"insert into {each.name} {each.sql}")
+        if each.name in _EVIDENCE:
+            _tell_evidence(connection, each, is_kept=bool(kept))
         elif each is not whole:
             connection.execute(f"create table {each.name} as {each.sql}")
     connection.execute(_COUNTED)
@@ -283,6 +285,24 @@ def _keep_evidence(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
     connection.execute("set search_path = 'serving,warehouse'")
     model.show(connection, "alerts")
     return kept
+
+
+def _tell_evidence(
+    connection: duckdb.DuckDBPyConnection, evidence: model.Model, *, is_kept: bool
+) -> None:
+    """Add the evidence of `fresh_regressions`. Of none there is no row: to plan the select for that
+    takes long beside a small ingest.
+    """
+    name, sql = evidence.name, evidence.sql
+    is_quiet = connection.execute("select 1 from fresh_regressions limit 1").fetchone() is None
+    if not is_kept and is_quiet and sql in _COLUMNS:
+        connection.execute(f"create table {name} ({_COLUMNS[sql]})")
+    elif not is_kept:
+        connection.execute(f"create table {name} as {sql}")
+        described = connection.execute(f"describe {name}").fetchall()
+        _COLUMNS[sql] = ", ".join(f'"{column}" {kind}' for column, kind, *_ in described)
+    elif not is_quiet:
+        connection.execute(f"insert into {name} {sql}")
 
 
 def _fingerprint(connection: duckdb.DuckDBPyConnection, settings: Settings, through: date) -> str:
