@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -33,9 +34,17 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(folder.glob("*.jsonl"))
 
 
-@pytest.fixture
-def ingested(dumps: list[Path], warehouse: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, dumps: list[Path]) -> Path:
+    """All of the fleet, ingested once; read it only."""
+    warehouse = tmp_path_factory.mktemp("whole")
     ingest(warehouse, dumps)
+    return warehouse
+
+
+@pytest.fixture
+def ingested(whole: Path, warehouse: Path) -> Path:
+    shutil.copytree(whole, warehouse, dirs_exist_ok=True)
     return warehouse
 
 
