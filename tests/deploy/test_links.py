@@ -44,5 +44,5 @@ def test_an_alert_on_preemptions_leads_to_the_preempted_attempts(warehouse: Path
 def test_an_alert_on_unaccounted_time_leads_to_the_jobs_that_lost_it(warehouse: Path) -> None:
     page = followed("EttUnaccountedTimeHigh", LOST)
 
-    assert "Jobs that lost most to unaccounted" in [each.value for each in page.subheader]
+    assert "Jobs that lost most to unaccounted" in [each.value for each in page.header]
     assert ["a"] == page.dataframe[-1].value["job_id"].tolist()
