@@ -20,6 +20,7 @@ from queries.detection.series import ByClass
 _ROUNDS = 30
 _SURE = 50.0  # logs of odds: more is the same
 _PRIOR_EVENTS = 10.0  # of what a class tells beside what its workload and size tell
+_LEAST_EVENTS = 0.5  # of none there is no log
 
 
 def lost_gpu_seconds_per_day(told: History, episode: Episode) -> float:
@@ -108,7 +109,9 @@ def _steps_of_rates(
         speaks = (events * np.log(ratio) - expected * (ratio - 1)) / spread
         likely = _likely(speaks + np.log(variance / (differ + variance)) / 2, moving)
         moving = _share(likely)
-        common = float(np.log((likely * events).sum() / (likely * expected).sum()))
+        # all of them may have fallen on classes that did not run before
+        fell = max((likely * events).sum(), _LEAST_EVENTS)
+        common = float(np.log(fell / (likely * expected).sum()))
         differ = _variance_between((events / mean - 1)[likely > 0.5], variance[likely > 0.5])
     return np.asarray(likely * np.log(ratio))
 

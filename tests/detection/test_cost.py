@@ -107,6 +107,21 @@ def test_a_class_that_did_not_run_before_costs_what_all_do() -> None:
     assert told == pytest.approx(true, rel=0.1)
 
 
+def test_failures_that_all_fell_on_a_class_that_did_not_run_before_cost_what_they_took() -> None:
+    metric, is_team = "failures_storage", pl.col("team") == "team-1"
+    is_large = is_team & (pl.col("size") == 12) & pl.col("metric").str.starts_with("failures")
+    usual = _with_large_jobs(60.0).filter(~(is_large & (pl.col("day") < day(FIRST))))
+    is_other = is_team & (pl.col("metric") == metric) & (pl.col("size") != 12)
+    changed = _changed(["team-1"], metric, LARGE)
+    worse = usual.with_columns(
+        pl.when(changed).then(each).when(is_other).then(0.0).otherwise(name).alias(name)
+        for name, each in (("total", 1.0), ("squares", 1.0), ("gpu_seconds", 36_000.0))
+    )
+    told, true = _told_and_true(worse, changed, math.inf, "team-1", metric)
+
+    assert told == pytest.approx(true, rel=0.1)
+
+
 def test_a_regression_of_one_job_a_day_costs_what_it_takes_longer() -> None:
     alone = cells(
         *(
