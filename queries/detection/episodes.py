@@ -77,6 +77,11 @@ class History:
     opening: Floats
     suspicion: Floats
     _seen: dict[_Known, View] = field(default_factory=dict, repr=False, compare=False)
+    _by_row: dict[int, list[Episode]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for each in self.episodes:
+            self._by_row.setdefault(each.row, []).append(each)
 
     def view(self, row: int, day: int) -> View:
         """All days of a series, by the baseline that it had at `day`."""
@@ -108,7 +113,7 @@ class History:
 
     def of_row(self, row: int) -> list[Episode]:
         """The episodes of a series."""
-        return [each for each in self.episodes if each.row == row]
+        return self._by_row.get(row, [])
 
     def usual_from(self, episode: Episode, days: int) -> int:
         """The first of so many days before an episode, after what was worse before and is over."""

@@ -302,10 +302,8 @@ def _episode_near(history: History, row: int, change: Change) -> Episode | None:
     return next(
         (
             each
-            for each in history.episodes
-            if each.row == row
-            and each.sign == 1
-            and abs(each.onset - change.episode.onset) <= _NEAR_DAYS
+            for each in history.of_row(row)
+            if each.sign == 1 and abs(each.onset - change.episode.onset) <= _NEAR_DAYS
         ),
         None,
     )
