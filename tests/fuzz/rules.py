@@ -101,12 +101,18 @@ def quarantine_loses_no_line(folder: Path, lines: Lines) -> None:
 
         assert rejected == len(numbers)
         # broken, two lines may come to say the same: that is one event
-        assert len({_meant(line) for line in good}) <= events <= len(good)
+        assert len({_meant(line) for line in good} - {None}) <= events <= len(good)
     assert_identity(folder / "warehouse")
 
 
-def _meant(line: bytes) -> str:
-    return json.dumps(json.loads(line), sort_keys=True)
+def _meant(line: bytes) -> str | None:
+    """Equal where lines say the same; None where only the engine, which is not so strict, reads it:
+    a comma after the last value, a number of thousands of digits.
+    """
+    try:
+        return json.dumps(json.loads(line), sort_keys=True)
+    except ValueError:
+        return None
 
 
 def assert_identity(warehouse: Path) -> None:

@@ -61,6 +61,15 @@ def test_lines_of_any_bytes_among_good_ones_are_set_aside_one_by_one(
     rules.quarantine_loses_no_line(tmp_path_factory.mktemp("junk"), lines)
 
 
+def test_lines_that_the_engine_reads_less_strictly_than_the_standard_are_counted(
+    tmp_path: Path,
+) -> None:
+    alive = b'{"event": "alive", "job_id": "j", "ts": "2026-03-02T06:11:15Z", "rank": 1%s}'
+    rules.quarantine_loses_no_line(tmp_path, [alive % b"", alive % b",", b"\x0b" + alive % b""])
+
+    assert rows(tmp_path / "warehouse", "select events, rejected from ingested_files") == [(1, 0)]
+
+
 def test_no_settings_raise_but_to_name_their_file() -> None:
     assert 0 < documents.settings_round(random.Random(3))
 
