@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from ingest.collectors.json_values import sound
 from ingest.collectors.mlperf_text import ErrorLine, Record
 
 _MINUTE_US = 60_000_000
@@ -114,7 +115,7 @@ class Log:
     def describe(self, text: bytes) -> None:
         """Keep the system's description that the launcher prints, for want of its file."""
         try:
-            self.description = json.loads(text.partition(b" ")[2])
+            self.description = sound(json.loads(text.partition(b" ")[2]))
         except (ValueError, RecursionError):
             self.description = None
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.collectors.base import Dump
+from ingest.collectors.json_values import sound
 
 _LARGEST_DESCRIPTION = 1_000_000  # bytes
 _ONE_NUMBER = re.compile(r"\D*(\d{1,7})(?:\.0+)?\D*")  # longer ones count nothing
@@ -68,7 +69,7 @@ def gpus_in(description: object) -> tuple[int | None, str | None]:
 def _described(file: Path) -> tuple[int | None, str | None]:
     try:
         with file.open("rb") as opened:
-            return gpus_in(json.loads(opened.read(_LARGEST_DESCRIPTION)))
+            return gpus_in(sound(json.loads(opened.read(_LARGEST_DESCRIPTION))))
     except (OSError, ValueError, RecursionError):
         return None, None
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
+from ingest.collectors.json_values import sound
 from ingest.collectors.slurm_values import SECOND_US, instants
 from ingest.events import Reason, Rejected
 
@@ -87,6 +88,8 @@ def records_in(line_number: int, text: bytes) -> Iterator[Record | Rejected]:
             continue  # prose that names the marker
         try:
             fields, _ = _DECODER.raw_decode(told)
+            # half a character can only be written as an escape
+            fields = sound(fields) if "\\u" in told else fields
         except (ValueError, RecursionError) as why:
             yield Rejected(line_number, Reason.NOT_JSON, f"an MLLOG record: {why}", line)
             continue
@@ -103,8 +106,7 @@ def _record(fields: dict[str, object], line_number: int, line: str) -> Record | 
     is_number = isinstance(time_ms, int | float) and not isinstance(time_ms, bool)
     # compared before it is converted: a float may be infinite
     if not is_number or not _EARLIEST_US <= float(str(time_ms)) * 1000 < _LATEST_US:
-        shown = str(time_ms)[:80].encode(errors="replace").decode()
-        return Rejected(line_number, Reason.BAD_TIMESTAMP, f"time_ms is {shown}", line)
+        return Rejected(line_number, Reason.BAD_TIMESTAMP, f"time_ms is {str(time_ms)[:80]}", line)
     metadata = fields.get("metadata")
     return Record(
         at_us=round(float(str(time_ms)) * 1000),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.collectors.base import Collector
 from ingest.collectors.mlperf import MLPERF
 from ingest.collectors.mlperf_submission import gpus_in
 from ingest.collectors.registry import COLLECTORS
@@ -99,6 +101,15 @@ def test_settings_that_no_parser_survives_are_refused(tmp_path: Path, text: str)
     (tmp_path / "ett.toml").write_text(text)
     with pytest.raises(UnusableArguments, match=r"ett\.toml"):
         read_settings(tmp_path / "ett.toml")
+
+
+@pytest.mark.parametrize("collector", COLLECTORS, ids=lambda one: one.name)
+def test_half_a_character_in_any_text_of_json_stops_no_dump(collector: Collector) -> None:
+    for lines in WRITTEN[collector.name]:
+        whole = b"\n".join(lines)
+        for key in set(re.findall(rb'"(\w+)": ?"', whole)):
+            half = re.sub(rb'("%s": ?")[^"\\]*' % key, rb"\1\\ud800", whole)
+            rules.reads(collector, half.split(b"\n"))
 
 
 def test_half_a_character_for_a_time_of_mlperf_is_set_aside() -> None:
