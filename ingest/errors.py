@@ -2,7 +2,7 @@
 
 IngestError
 ├── UnusableArguments     a path, format, zone or time that cannot be what the user meant
-├── UnreadableDump        a file that gives no line at all: missing, no permission, not a dump
+├── UnreadableDump        a file that gives nothing: not a dump, no permission, or its reader fails
 ├── WarehouseBusy         another ingest holds the warehouse
 └── WarehouseUnusable     the warehouse cannot be written, or is of another release
 """
@@ -19,7 +19,7 @@ class UnusableArguments(IngestError):
 
 
 class UnreadableDump(IngestError):
-    """A file that gives no line at all."""
+    """A file that gives nothing."""
 
 
 class WarehouseBusy(IngestError):

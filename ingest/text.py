@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import cast
 
 import duckdb
@@ -84,6 +86,12 @@ _ROWS_A_TRANSACTION = 1_000_000  # memory that a transaction holds grows with it
 BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together
 _FEWEST_BYTES = 400_000  # a smaller dump is told one by one before its first frame were made
 _UNPACKED_RATIO = 8  # of a compressed log, about
+_FOLDER = Path(__file__).parent
+# of a collector at what one file holds; a disk's own trouble, or the engine's, is not among it
+_FAULTS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
+    ValueError, pl.exceptions.PolarsError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +117,40 @@ def parse(
 ) -> None:
     """Read a dump into `target.table`, in bounded memory; what cannot be believed is set aside.
 
-    Raises UnreadableDump where the collector finds no line to read; no row of it is there then.
+    Raises UnreadableDump where the collector finds no line to read, or fails at what it reads: of
+    one file, that must not stop the others. No row of it is there then.
     """
     # transactions of many rows: what is appended is packed, and packed anew, with each
     target.connection.execute("begin")
     try:
         _parse(target, collector, file, reading, moment)
     except UnreadableDump:
-        target.connection.execute(f"delete from {target.table} where file_no = ?", [target.file_no])
-        target.connection.execute("commit")
+        _take_back(target)
         raise
+    except _FAULTS as error:
+        _take_back(target)
+        raise UnreadableDump(_fault(file.name, collector, error)) from error
     except BaseException:
         target.connection.execute("rollback")
         raise
     target.connection.execute("commit")
+
+
+def _take_back(target: Target) -> None:
+    for table in (target.table, "rejects"):
+        target.connection.execute(f"delete from {table} where file_no = ?", [target.file_no])
+    target.connection.execute("commit")
+
+
+def _fault(name: str, collector: Collector, error: BaseException) -> str:
+    """What failed and where, for whoever mends it."""
+    *_, place = [
+        f"{Path(frame.filename).name}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(_FOLDER)
+    ]
+    why = f"{type(error).__name__}: {error}"[:200]
+    return f"{name} makes the reader of {collector.name} fail at {place} ({why}): please report it"
 
 
 def good_rows(connection: duckdb.DuckDBPyConnection, table: str) -> str:

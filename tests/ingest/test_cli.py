@@ -18,7 +18,9 @@ import pytest
 
 from ingest import cli
 from ingest.cli import main
+from ingest.collectors.mlperf_log import Log
 from queries import NothingPublished, published
+from tests.ingest.test_mlperf_collector import RUN
 from tests.ingest.warehouses import ROOT, STARTED_AT, alive, command, contents, kept, life, run
 from tests.queries.engine import ingest, rows, write_dump
 
@@ -114,6 +116,31 @@ def test_a_file_that_is_no_dump_is_left_aside_and_nothing_is_published(
     assert "nothing that was given can be read" in err
     with pytest.raises(NothingPublished):
         published(warehouse)
+
+
+def test_a_reader_that_fails_at_one_dump_does_not_keep_others_from_loading(
+    capsys: pytest.CaptureFixture[str],
+    dump: Path,
+    warehouse: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told_of = "select count(*) from jobs where job_id <> 'a'"
+    log = dump.parent / "run.log"
+    log.write_text("\n".join([*RUN, ":::MLLOG {"]))
+    with monkeypatch.context() as patched:
+        patched.setattr(Log, "close", lambda *_: {}["end"])
+        status = ingest(warehouse, dump, log)
+    out, _ = capsys.readouterr()
+
+    assert 0 == status
+    assert f"nothing loaded: {log} makes the reader of mlperf fail at " in out
+    assert "(KeyError: 'end'): please report it" in out
+    assert "set aside" not in out
+    assert [(0,)] == rows(warehouse, told_of)
+    assert [] != rows(warehouse, "select job_id from jobs")
+
+    ingest(warehouse, dump, log)
+    assert [(1,)] == rows(warehouse, told_of)
 
 
 def test_what_is_no_dump_does_not_keep_the_dumps_beside_it_from_loading(
