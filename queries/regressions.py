@@ -270,7 +270,7 @@ def _symptoms(group: Group, groups: Iterable[Group], panels: Panels) -> Iterator
     inside = [each for each in groups if each.within is group]
     found = [*group.symptoms, *(each.lead for each in inside)]
     found += [symptom for each in inside for symptom in each.symptoms]
-    told: set[tuple[str, str]] = set()
+    told = {(group.lead.team, group.lead.metric)}
     for change in sorted(found, key=lambda each: (each.episode.onset, each.team, each.metric)):
         if (change.team, change.metric) in told:
             continue

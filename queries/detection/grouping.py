@@ -163,7 +163,7 @@ def _place(
         home.symptoms.append(change)
         return None
     if change.team != FLEET:
-        groups.append(Group(_nearest_to_cause(change, histories)))
+        groups.append(_caused(change, histories))
         return None
     carrier, lead = _carrier(change)
     if lead < _CLEAR_LEAD and _can_wait(change):
@@ -172,14 +172,20 @@ def _place(
         cause = _nearest_to_cause(change, histories)
         carrier = None if cause is change else _only_mover(cause, groups)
         if carrier is None:
-            _open_wide(cause, groups)
+            _open_wide(_caused(change, histories), groups)
             return None
     home = _home(carrier, groups)
-    if home is not None:
-        home.symptoms.append(change)
-    else:
-        groups.append(Group(_nearest_to_cause(carrier, histories), symptoms=[change]))
+    if home is None:
+        home = _caused(carrier, histories)
+        groups.append(home)
+    home.symptoms.append(change)
     return None
+
+
+def _caused(change: Change, histories: tuple[History, History]) -> Group:
+    """A regression that is named by the cause of a change, which then shows it elsewhere."""
+    cause = _nearest_to_cause(change, histories)
+    return Group(cause, symptoms=[] if cause is change else [change])
 
 
 def _only_mover(cause: Change, groups: list[Group]) -> Change | None:
@@ -200,10 +206,10 @@ def _can_wait(change: Change) -> bool:
     return episode.opened is not None and episode.opened < latest
 
 
-def _open_wide(lead: Change, groups: list[Group]) -> None:
+def _open_wide(wide: Group, groups: list[Group]) -> None:
     """A regression of the fleet takes in what teams were told of it before."""
-    wide = Group(lead, is_wide=True)
-    for group in _taken_in(lead, groups):
+    wide.is_wide = True
+    for group in _taken_in(wide.lead, groups):
         group.within = wide
     groups.append(wide)
 

@@ -48,6 +48,19 @@ def test_what_it_makes_slower_elsewhere_is_listed_as_symptoms() -> None:
     assert (FLEET, "trainer_init_seconds") in symptoms
 
 
+@pytest.mark.parametrize("seed", [4, 9])
+def test_what_was_opened_shows_elsewhere_when_its_cause_names_it(seed: int) -> None:
+    # these open by what the phase is part of, before the phase itself would
+    worse = fleet(seed, 3, DAYS, 60.0, STEADY, {(0, "trainer_init"): Step(FIRST, 1.25)})
+    told = detect(worse, last_day(DAYS), Settings())
+    is_told = pl.col("state").is_in(["open", "closed"]) & (pl.col("verdict") != "mix")
+    evidence = told.regressions.filter(is_told)["evidence_ratio"]
+    own = pl.struct("team", "metric") == pl.struct(team="symptom_team", metric="symptom_metric")
+
+    assert evidence.min() >= 1
+    assert told.symptoms.filter(~own).height == told.symptoms.height > 0
+
+
 def test_two_causes_in_one_team_are_two_regressions() -> None:
     told = found(
         {(1, "trainer_init"): Step(FIRST, 1.6), (1, "checkpoint_save"): Step(FIRST + 8, 1.6)}
