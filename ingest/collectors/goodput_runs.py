@@ -38,7 +38,8 @@ class Run:
     `begun_us` is None where its start is not in the dump; `is_set_up` where its start-up is, or the
     end of that. `first` and `held` are its first steps,
     until they are judged. `inside` and `open` (depth and start by name) are what the job did beside
-    its newest step.
+    its newest step, `renewed` its start-up and restores since then: of this run if it goes on, of
+    the next if it goes back.
     """
 
     of_run: Event
@@ -52,6 +53,7 @@ class Run:
     is_judged: bool = False
     inside: list[tuple[int, int]] = field(default_factory=list)
     open: dict[str, tuple[int, int]] = field(default_factory=dict)
+    renewed: list[Entry | Operation] = field(default_factory=list)
     restored: int | None = None
     end: Entry | None = None
 
@@ -83,34 +85,45 @@ class Job:
 
     def take(self, entry: Entry | Operation) -> Iterator[Event]:
         """The events that an entry makes certain; some are of steps before it."""
-        if isinstance(entry, Operation):
+        if isinstance(entry, Operation) and entry.is_save:
             yield from _operation(entry, self.run)
+        elif isinstance(entry, Operation) or entry.what in _START_UP:
+            yield from self._start_up(entry)
         elif entry.what == What.JOB and entry.is_start:
             yield from self._begin(entry)
         elif entry.what == What.JOB:
             yield from self._end(entry)
         elif entry.what == What.STEP:
             yield from self._step(entry)
-        elif entry.what == What.CUSTOM:
+        else:
             yield from _custom(entry, self.run)
-        elif entry.what != What.DATA_LOADING or self.run.step is None:
-            # beside a step data is loaded in the background, also beside one before this dump
-            self.run.is_set_up |= entry.what != What.DATA_LOADING and self.run.step is None
-            yield {
-                **_phase(entry.at_us, entry.is_start, Phase.TRAINER_INIT),
-                "stage": _START_UP[entry.what],
-                **_of(self.run, entry.at_us),
-            }
 
     def finish(self) -> Iterator[Event]:
         """What is certain at the end of the dump: the newest launch ended if it says so."""
+        yield from self._tell_renewed()
         yield from self._judge_what_is_held()
         if self.run.end is not None:
             yield from self._judge_last(self.run.end.at_us)
             yield _last_word(self.run.end, self.run.of_run)
             yield _ended(self.run.end, self.run.of_run)
 
+    def _start_up(self, entry: Entry | Operation) -> Iterator[Event]:
+        """Behind a step, the next one tells whose start-up it is."""
+        run = self.run
+        if run.step is None:
+            yield from _prepared(entry, run)
+        elif run.renewed or isinstance(entry, Operation) or entry.what != What.DATA_LOADING:
+            # beside a step data is loaded in the background, also beside one before this dump
+            run.renewed.append(entry)
+
+    def _tell_renewed(self) -> Iterator[Event]:
+        """The run goes on, or says no more."""
+        for entry in self.run.renewed:
+            yield from _prepared(entry, self.run)
+        self.run.renewed.clear()
+
     def _begin(self, entry: Entry) -> Iterator[Event]:
+        yield from self._tell_renewed()
         begin: Event = {"at_us": entry.at_us, "event": EventKind.ATTEMPT_START}
         of_run: Event = {"job_id": self.job_id, "run_key": str(entry.at_us)}
         yield {**begin, **of_run}
@@ -131,9 +144,10 @@ class Job:
             run.step is not None and entry.at_us <= run.at_us
         )
         if not is_late and run.step is not None and entry.step <= run.step:
-            yield from self._leave(entry.at_us)
-            generation = run.of_run.get("run_generation", 0) + 1
-            run = self.run = Run({**run.of_run, "run_generation": generation}, run.begun_us)
+            yield from self._go_back(entry)
+            run = self.run
+        elif not is_late:
+            yield from self._tell_renewed()
         progress: Event = {"at_us": entry.at_us, "event": EventKind.PROGRESS, "step": entry.step}
         yield {**progress, **_of(run, entry.at_us)}
         if is_late:
@@ -148,6 +162,24 @@ class Job:
         run.step, run.at_us = entry.step, entry.at_us
         run.inside.clear()
         run.open.clear()
+
+    def _go_back(self, entry: Entry) -> Iterator[Event]:
+        """A step comes again: what was prepared since the newest one is another generation's. The
+        launch lives on, so that the generation must say by itself that it is over.
+        """
+        run = self.run
+        generation = run.of_run.get("run_generation", 0)
+        renewed_us = min([entry.at_us, *(one.at_us for one in run.renewed)])
+        yield from self._leave(renewed_us)
+        over = _phase(self._over(self._stretch(renewed_us)), False, Phase.TRAINING)
+        yield {**over, **run.of_run, "run_generation": generation}
+        if run.begun_us is not None:
+            # what the launch told before there was a second generation belongs to the first
+            begin: Event = {"at_us": run.begun_us, "event": EventKind.ALIVE}
+            yield {**begin, **run.of_run, "run_generation": 0}
+        self.run = Run({**run.of_run, "run_generation": generation + 1}, run.begun_us)
+        for one in run.renewed:
+            yield from _prepared(one, self.run)
 
     def _begin_training(self, entry: Entry) -> Iterator[Event]:
         run, left = self.run, self._left
@@ -241,6 +273,19 @@ class Job:
         if self.run.step is not None:
             over_us = self._over(self._stretch(ended_us))
             yield {**_phase(over_us, False, Phase.TRAINING), **self.run.of_run}
+
+
+def _prepared(entry: Entry | Operation, run: Run) -> Iterator[Event]:
+    """Start-up, or a restore."""
+    if isinstance(entry, Operation):
+        yield from _operation(entry, run)
+    else:
+        run.is_set_up |= entry.what != What.DATA_LOADING and run.step is None
+        yield {
+            **_phase(entry.at_us, entry.is_start, Phase.TRAINER_INIT),
+            "stage": _START_UP[entry.what],
+            **_of(run, entry.at_us),
+        }
 
 
 def _ended(end: Entry, of_run: Event) -> Event:

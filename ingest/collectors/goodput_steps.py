@@ -23,7 +23,7 @@ _Rows = tuple[Numbers, Numbers, int]  # times, steps, and whose they are
 
 def goes_on(run: Run) -> bool:
     """Whether what comes next can be taken as one of many steps."""
-    is_quiet = run.end is None and not run.inside and not run.open
+    is_quiet = run.end is None and not (run.inside or run.open or run.renewed)
     return run.is_judged and run.step is not None and is_quiet
 
 

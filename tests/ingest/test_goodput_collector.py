@@ -377,10 +377,42 @@ def test_steps_that_come_again_without_a_start_are_another_generation_of_the_lau
 
     assert [(None, 0, 40), (1, 20, 500)] == [
         (e.get("run_generation"), e["resumed_from_step"], second(e))
-        for e in told
-        if e.get("phase") == "training"
+        for e in of(told, "phase_start")
+        if e["phase"] == "training"
     ]
     assert 1 == len({e["run_key"] for e in told})
+
+
+def test_a_launch_that_goes_back_is_two_attempts_each_with_its_own_start_up(
+    tmp_path: Path,
+) -> None:
+    setting_up = launch(250)[1:]
+    lines = [*launch(0), *steps(0, 30, 40), *setting_up, *steps(20, 40, 290), end(416)]
+    (tmp_path / "goodput.jsonl").write_text("\n".join(lines))
+
+    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "goodput.jsonl")
+    areas = rows(
+        tmp_path / "warehouse",
+        "select attempt, area, sum(seconds) from area_by_attempt group by all order by all",
+    )
+
+    # the step that was under way ended after 6 s, and start-up began 29 s later
+    assert [
+        (1, "effective", 120.0),
+        (1, "trainer_init", 35.0),
+        (1, "unaccounted", 34.0),
+        (1, "unsaved", 66.0),
+        (2, "effective", 126.0),
+        (2, "trainer_init", 35.0),
+    ] == areas
+
+
+def test_start_up_behind_a_step_is_of_the_launch_that_goes_on() -> None:
+    told = read(*launch(0), *steps(0, 30, 40), *launch(250)[1:], *steps(31, 40, 290), end(350))
+    areas = seconds_by_area(attempts(told))
+
+    assert {None} == {e.get("run_generation") for e in told}
+    assert (70, 246) == (areas["trainer_init"], areas["effective"])
 
 
 def test_a_step_that_is_told_twice_or_late_moves_nothing() -> None:
