@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -108,7 +109,15 @@ def _reason(line: bytes, latest_us: int) -> tuple[Reason, str]:
         return Reason.NOT_JSON, "no JSON object"
     if _HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
         return Reason.NOT_JSON, "an escape such as \\ud800 is half a character"
-    return _fault(row, latest_us)
+    return _told_twice(text) or _fault(row, latest_us)
+
+
+def _told_twice(text: str) -> tuple[Reason, str] | None:
+    """Which value of a field that stands there twice is meant, nobody knows."""
+    told: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
+    times = Counter(key for key, _ in told)
+    twice = next((field for field in fields.FIELDS if times[field] > 1), None)
+    return None if twice is None else (Reason.BAD_VALUE, f"{twice} stands there more than once")
 
 
 def _no_number(name: str) -> float:

@@ -22,6 +22,11 @@ SAYS = Says(training=True, saves=True, resumes=True)
 _SAMPLE_ROWS = 102_400
 # What every event has, and what the rare `change` alone has: it may well come late in a dump.
 _ALWAYS_READ = frozenset({"ts", "event", "job_id", "name", "description"})
+# whether `keys` has a field twice
+_REPEATS = (
+    f"list_aggregate(list_filter(keys, lambda key: key in {FIELDS}), 'count') "
+    f"<> len(list_intersect(keys, {list(FIELDS)}))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,11 @@ def load(
     has_attrs = False
     _parse(connection, files, seen)
     if _has_room_for_more(connection, files):
-        keys = _keys(connection, files)
-        has_attrs = not keys <= set(FIELDS)
+        keys, has_repeats = _keys(connection, files)
+        has_attrs = has_repeats or not keys <= set(FIELDS)
         if has_attrs:
             seen = list(FIELDS)
-            _parse_whole(connection, files)
+            _parse_whole(connection, files, has_repeats)
         elif not keys <= set(seen):
             seen = _known(keys)
             _parse(connection, files, seen)
@@ -139,12 +144,16 @@ def _early_keys(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFil
     return {key for (key,) in keys}
 
 
-def _keys(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> set[str]:
-    keys = connection.execute(
-        f"select distinct unnest(json_keys(json)) from {_objects(files)} "
-        "where json is not null and json_type(json) = 'OBJECT'"
-    ).fetchall()
-    return {key for (key,) in keys}
+def _keys(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
+) -> tuple[set[str], bool]:
+    """The keys of all objects, and whether some object has a field twice."""
+    keys, has_repeats = connection.execute(
+        f"select list_distinct(flatten(list(keys))), bool_or({_REPEATS}) "
+        f"from (select distinct json_keys(json) as keys from {_objects(files)} "
+        "where json is not null and json_type(json) = 'OBJECT')"
+    ).fetchall()[0]
+    return set(keys or ()), bool(has_repeats)
 
 
 def _known(keys: set[str]) -> list[str]:
@@ -159,12 +168,18 @@ def _parse(
     _store(connection, files, source, {field: f'raw."{field}"' for field in seen}, None)
 
 
-def _parse_whole(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> None:
-    """The slower way for dumps with fields of their own: those are kept as `attrs`."""
+def _parse_whole(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], has_repeats: bool
+) -> None:
+    """The slower way for dumps with fields of their own: those are kept as `attrs`. What has a
+    field twice is no event: readers of JSON do not agree on which one counts.
+    """
     known = ", ".join(f'"{field}": null' for field in FIELDS)
     rest = f"json_merge_patch(raw.json, '{{{known}}}')"
     # a line that is too long is no event, whatever it holds
     is_event = f"json_type(json) = 'OBJECT' and length(json) <= {LONGEST_LINE}"
+    if has_repeats:
+        is_event += f" and not ({_REPEATS.replace('keys', 'json_keys(json)')})"
     source = (
         f"(select * replace (case when {is_event} then json end as json) from {_objects(files)})"
     )

@@ -102,6 +102,8 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "an unknown outcome": (line(outcome="lost"), "bad_value", '"lost" is none of completed'),
     "an unknown mode": (line(mode="SYNC"), "bad_value", "none of sync, async"),
     "an ok that is neither": (line(ok=1), "bad_value", "none of true, false"),
+    "a field told twice": (raw(b'"job_id":"x","job_id":"y"}'), "bad_value", "job_id stands there"),
+    "a null told twice": (raw(b'"job_id":"x","step":null,"step":1}'), "bad_value", "step stands"),
     "an empty job": (line(job_id=""), "bad_value", "job_id is empty"),
     "a category without a domain": (
         line(category="nodomain"),
@@ -140,6 +142,8 @@ GOOD_BESIDE: dict[str, bytes] = {
     "a loss of 1e400": raw(b'"job_id":"a loss of 1e400","loss":1e400}'),
     "a deep value": raw(b'"job_id":"a deep value","x":' + b"[" * 900 + b"]" * 900 + b"}"),
     "own fields": line(job_id="own fields", region="north"),
+    "its own field twice": raw(b'"job_id":"its own field twice","lr":1,"lr":2}'),
+    "a field inside another": raw(b'"job_id":"a field inside another","x":{"ts":1,"ts":2}}'),
 }
 
 
