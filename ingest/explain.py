@@ -32,6 +32,7 @@ _TIME = re.compile(
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _BOM = "\ufeff"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FINER_UNITS = (("milliseconds", 10**3), ("microseconds", 10**6), ("nanoseconds", 10**9))
 
 
 def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> Iterator[Rejected]:
@@ -171,8 +172,17 @@ def _time_fault(field: str, value: Any, latest_us: int) -> tuple[Reason, str] | 
     if us < fields.EARLIEST_US:
         return Reason.BAD_TIMESTAMP, f"{field} {_quoted(value)} is before the year 2000"
     if us > latest_us:
-        return Reason.FUTURE_TIME, f"{field} {_quoted(value)} lies over 24 h ahead of this ingest"
+        ahead = f"{field} {_quoted(value)} lies over 24 h ahead of this ingest"
+        return Reason.FUTURE_TIME, ahead + _finer_unit(us, latest_us)
     return None
+
+
+def _finer_unit(us: int, latest_us: int) -> str:
+    """A question, where a time would be a good one in a finer unit than seconds."""
+    for name, parts in _FINER_UNITS:
+        if fields.EARLIEST_US <= us // parts <= latest_us:
+            return f": is it in {name}? A number is one of seconds"
+    return ""
 
 
 def _microseconds(value: Any) -> int | None:

@@ -75,7 +75,12 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "the year 9999": (line(ts="9999-12-31T23:59:59Z"), "future_time", "over 24 h ahead"),
     # as seconds it is past what a whole number of microseconds can hold
     "a date without marks": (line(ts=20260301000000), "future_time", "over 24 h ahead"),
-    "milliseconds": (line(ts=1_772_323_200_000), "future_time", "over 24 h ahead"),
+    "milliseconds": (line(ts=1_772_323_200_000), "future_time", "is it in milliseconds?"),
+    "nanoseconds as text": (
+        line(ts="1772323200000000000"),
+        "future_time",
+        "is it in nanoseconds?",
+    ),
     "an endless number": (line(ts=10**60), "future_time", "over 24 h ahead"),
     "a span to the year 2099": (
         line(**SPAN, end_ts="2099-01-01T00:00:00Z"),
