@@ -319,6 +319,18 @@ def test_a_launch_that_died_in_between_changes_nothing_of_what_was_saved() -> No
         for e in of(told, "progress")
         if e["run_key"] == first and e["step"] >= 50
     ]
+    assert "unsaved" not in seconds_by_area(attempts(told))
+
+
+def test_a_launch_that_died_in_start_up_does_not_lose_what_the_next_one_finds() -> None:
+    died = [*launch(1000)[:3], *launch(1500)[:3]]
+    told = read(*launch(0), *steps(0, 49, 40), *died, *launch(2000), *steps(40, 60, 2040))
+    first, *others = attempts(told)
+
+    assert (40 * STEP, 9 * STEP) == tuple(
+        seconds_by_area([first])[area] for area in ("effective", "unsaved")
+    )
+    assert "unsaved" not in seconds_by_area(others[:2])
 
 
 def test_an_end_after_which_the_job_is_launched_again_was_not_its_end() -> None:
