@@ -17,6 +17,7 @@ import polars as pl
 
 _NEWEST = 101  # steps that say what is usual
 TOO_LONG = 2.0  # of a usual step
+MOST_MISSED = 4  # steps as one: if they took twice as long they would still be no hang
 _TOO_LONG_AT_FIRST = 1.25  # the first step of a launch is where a program compiles
 
 
@@ -56,12 +57,14 @@ class Pace:
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """From the start of a step to the next thing that is known to come after it; `inside` are the
-    spans within it in which the job said that it did something else, in order.
+    spans within it in which the job said that it did something else, in order. It is worth several
+    `steps` where the entries of a few between are not in the dump.
     """
 
     from_us: int
     until_us: int
     inside: tuple[tuple[int, int], ...] = ()
+    steps: int = 1
 
     @property
     def own_us(self) -> int:
@@ -84,4 +87,5 @@ class Stretch:
 
     def is_too_long(self, usual_us: int, *, is_first: bool = False) -> bool:
         """Whether more than its step must have happened."""
-        return self.own_us > usual_us * (_TOO_LONG_AT_FIRST if is_first else TOO_LONG)
+        most = _TOO_LONG_AT_FIRST if is_first else TOO_LONG
+        return self.own_us > usual_us * self.steps * most

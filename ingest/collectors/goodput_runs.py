@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ingest.collectors.goodput_entries import Entry, Operation, What
-from ingest.collectors.goodput_pace import Pace, Stretch
+from ingest.collectors.goodput_pace import MOST_MISSED, Pace, Stretch
 from ingest.events import Event, EventKind, Outcome, Phase
 
 _STEPS_HELD = 10  # so many must be known before any of them is judged
@@ -36,10 +36,10 @@ class Run:
     """One launch, or the part of one since it went back to an earlier step.
 
     `begun_us` is None where its start is not in the dump; `is_set_up` where its start-up is, or the
-    end of that. `first` and `held` are its first steps,
-    until they are judged. `inside` and `open` (depth and start by name) are what the job did beside
-    its newest step, `renewed` its start-up and restores since then: of this run if it goes on, of
-    the next if it goes back.
+    end of that. `stride` is the least by which the number of a step went on. `first` and `held` are
+    its first steps, until they are judged. `inside` and `open` (depth and start by name) are what
+    the job did beside its newest step, `renewed` its start-up and restores since then: of this run
+    if it goes on, of the next if it goes back.
     """
 
     of_run: Event
@@ -47,6 +47,7 @@ class Run:
     is_set_up: bool = False
     step: int | None = None
     at_us: int = 0
+    stride: int | None = None
     pace: Pace = field(default_factory=Pace)
     first: Stretch | None = None
     held: list[Stretch] = field(default_factory=list)
@@ -158,7 +159,12 @@ class Job:
         if run.step is None:
             yield from self._begin_training(entry)
         else:
-            yield from self._measure(self._stretch(entry.at_us))
+            went_on = entry.step - run.step
+            run.stride = min(went_on, run.stride or went_on)
+            steps = went_on // run.stride
+            # what is behind a longer gap in the log nobody knows
+            stretch = self._stretch(entry.at_us, steps if steps <= MOST_MISSED else 1)
+            yield from self._measure(stretch)
         if run.end is not None and run.end.at_us < entry.at_us:
             run.end = None  # it goes on, so that was no end
             yield _goes_on(entry.at_us, run.of_run)
@@ -204,12 +210,12 @@ class Job:
         self._died.clear()
         yield {**training, **run.of_run}
 
-    def _stretch(self, until_us: int) -> Stretch:
+    def _stretch(self, until_us: int, steps: int = 1) -> Stretch:
         """The newest step, up to now; what was not said to be over is over now."""
         run = self.run
         begun = [start_us for _, start_us in run.open.values()]
         inside = sorted([*run.inside, *((start_us, until_us) for start_us in begun)])
-        return Stretch(run.at_us, until_us, tuple(inside))
+        return Stretch(run.at_us, until_us, tuple(inside), steps)
 
     def _measure(self, stretch: Stretch) -> Iterator[Event]:
         """Judge a step by the pace of those before it; the first ones wait until there is one."""
@@ -221,7 +227,7 @@ class Job:
             yield from self._judge(stretch)
         else:
             run.held.append(stretch)
-        run.pace.add(stretch.own_us)
+        run.pace.add(stretch.own_us // stretch.steps)
         if len(run.held) == _STEPS_HELD:
             yield from self._judge_what_is_held()
 
@@ -237,7 +243,8 @@ class Job:
             yield from self._judge(run.first)
         elif run.first is not None and run.first.is_too_long(usual_us, is_first=True):
             compiling = _phase(run.first.from_us, True, Phase.PT2_COMPILE)
-            compiling["end_us"] = run.first.after(run.first.own_us - usual_us)
+            compiled_us = run.first.own_us - usual_us * run.first.steps
+            compiling["end_us"] = run.first.after(compiled_us)
             yield {**compiling, **run.of_run}
         for stretch in run.held:
             yield from self._judge(stretch)
@@ -256,7 +263,7 @@ class Job:
         usual_us = self.run.pace.usual_us
         if usual_us is None or not stretch.is_too_long(usual_us):
             return stretch.until_us
-        return stretch.after(usual_us)
+        return stretch.after(usual_us * stretch.steps)
 
     def _leave(self, at_us: int) -> Iterator[Event]:
         """Another launch follows. If this one said that it ended, that was not the end of the job,

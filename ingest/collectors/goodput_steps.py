@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ingest.collectors.goodput_pace import TOO_LONG
+from ingest.collectors.goodput_pace import MOST_MISSED, TOO_LONG
 from ingest.collectors.goodput_runs import Run
 from ingest.collectors.whose import WHOSE, Whose
 from ingest.events import EventKind, Phase
@@ -40,16 +40,18 @@ class Taken:
         """Take steps as long as each comes after the one before; how many."""
         assert run.step is not None
         before_us = np.concatenate([[run.at_us], at_us[:-1]])
-        is_next = (at_us > before_us) & (steps > np.concatenate([[run.step], steps[:-1]]))
+        went_on = np.diff(steps, prepend=run.step)
+        is_next = (at_us > before_us) & (went_on > 0)
         count = len(steps) if is_next.all() else int(np.argmin(is_next))
         if not count:
             return 0
         at_us, steps, before_us = at_us[:count], steps[:count], before_us[:count]
         run.step, run.at_us = int(steps[-1]), int(at_us[-1])
+        worth = _worth(run, went_on[:count])
         place = self.whose.place(run.of_run)
         self.progress.append((at_us, steps, place))
         lengths = at_us - before_us
-        usual = run.pace.add_many(lengths)
+        usual = run.pace.add_many(lengths // worth) * worth
         is_long = lengths > usual * TOO_LONG
         if is_long.any():
             # training stops where such a step ought to be over, until the next one
@@ -68,6 +70,15 @@ class Taken:
             if rows:
                 event = pl.lit(str(kind)).alias("event")
                 yield self.whose.told(_frame(rows).select("at_us", event, more, WHOSE))
+
+
+def _worth(run: Run, went_on: Numbers) -> Numbers:
+    """How many steps each stands for, as its number went on."""
+    assert run.stride is not None
+    strides = np.minimum(np.minimum.accumulate(went_on), run.stride)
+    run.stride = int(strides[-1])
+    worth = went_on // strides
+    return np.where(worth <= MOST_MISSED, worth, 1)
 
 
 def _frame(rows: Sequence[_Rows]) -> pl.DataFrame:

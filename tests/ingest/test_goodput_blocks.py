@@ -53,7 +53,8 @@ def log(chance: random.Random) -> Iterator[bytes]:
         first = chance.choice([0, 0, 50])
         for step in range(first, first + chance.choice([0, 20, 400])):
             at += chance.choice([6.25, 6.25, 6.5, 7]) * (20 if chance.random() < oddness else 1)
-            yield entry(separators, job, step_count=step, step_start_time=round(at, 3))
+            if chance.random() >= 2 * oddness:
+                yield entry(separators, job, step_count=step, step_start_time=round(at, 3))
             if chance.random() < 0.3:
                 yield entry(separators, job, data_loading_start_time=at)
             if chance.random() < oddness:

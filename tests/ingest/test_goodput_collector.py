@@ -256,6 +256,27 @@ def test_a_step_that_stalls_is_worth_a_step(stall: float) -> None:
     assert (61 * STEP, 5 + stall) == (areas["effective"], areas["unaccounted"])
 
 
+def test_a_few_entries_that_are_missing_make_no_stall() -> None:
+    lines = [*launch(0), *steps(0, 60, 40), end(406)]
+    kept = [line for place, line in enumerate(lines) if place not in (10, 30, 31, 32, 50)]
+
+    assert seconds_by_area(attempts(read(*lines))) == seconds_by_area(attempts(read(*kept)))
+
+
+def test_what_lies_behind_many_missing_entries_is_not_known() -> None:
+    lines = [*launch(0), *steps(0, 60, 40), end(406)]
+    areas = seconds_by_area(attempts(read(*lines[:30], *lines[40:])))
+
+    assert (51 * STEP, 10 * STEP + 5) == (areas["effective"], areas["unaccounted"])
+
+
+def test_a_job_that_tells_every_tenth_step_goes_on_as_usual() -> None:
+    told = [step(10 * number, 40 + number * STEP) for number in range(60)]
+    areas = seconds_by_area(attempts(read(*launch(0), *told, end(400))))
+
+    assert 60 * STEP == areas["effective"]
+
+
 def test_a_stall_beside_an_evaluation_is_worth_its_step_too() -> None:
     lines = [*launch(0), *steps(0, 30, 40), *custom("eval", 222, 250)]
     areas = seconds_by_area(attempts(read(*lines, *steps(31, 60, 350), end(530))))
