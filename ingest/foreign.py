@@ -85,6 +85,12 @@ _FOREIGN = (
         r"\"textPayload\"\s*:",
     ),
     _foreign(
+        "entries of Cloud Logging that do not stand one on a line",
+        "Take them out: jq -c '.[].jsonPayload' FILE > goodput.jsonl",
+        r"\A\s*+\[",
+        r"\"jsonPayload\"\s*:",
+    ),
+    _foreign(
         "events that do not stand one on a line",
         "Write them as JSON Lines: jq -c '.[]' FILE of an array, else jq -c . FILE",
         r"\A\s*+[\[{]",

@@ -56,6 +56,10 @@ SQUEUE = {"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "tres_alloc_str": "gr
             '[{"textPayload": "step 1", "timestamp": "2026-03-02T09:00:01Z"}]',
             "lines of a log inside Cloud Logging's JSON. Take them out: jq ",
         ),
+        (
+            '[\n  {\n    "jsonPayload": {\n      "job_name": "llm",\n      "step_count": 1\n',
+            "entries of Cloud Logging that do not stand one on a line. Take them out: jq ",
+        ),
         ('[{"ts": 1, "event": "alive", "job_id": "a"}]', EVENTS),
         ('{\n  "ts": 1,\n  "event": "attempt_start"\n}\n', EVENTS),
     ],
