@@ -33,6 +33,7 @@ class What(StrEnum):
     JOB = "job"
     STEP = "step"
     DEVICE_INIT = "device_init"
+    REINIT = "reinit"
     PREPARATION = "preparation"
     DATA_LOADING = "data_loading"
     CUSTOM = "custom"
@@ -46,8 +47,8 @@ _TIMES: dict[str, tuple[What, bool]] = {
     "job_end_time": (What.JOB, False),
     "tpu_init_start_time": (What.DEVICE_INIT, True),
     "tpu_init_end_time": (What.DEVICE_INIT, False),
-    "elastic_reinit_start_time": (What.DEVICE_INIT, True),
-    "elastic_reinit_end_time": (What.DEVICE_INIT, False),
+    "elastic_reinit_start_time": (What.REINIT, True),
+    "elastic_reinit_end_time": (What.REINIT, False),
     "training_prep_start_time": (What.PREPARATION, True),
     "training_prep_end_time": (What.PREPARATION, False),
     "custom_badput_event_start_time": (What.CUSTOM, True),

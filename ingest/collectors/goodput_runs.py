@@ -19,6 +19,7 @@ _FEWEST_STEPS = 3  # of a launch that came no further
 _END_ID = "goodput job_end"  # a job ends once: of several dumps the latest word on it counts
 _START_UP = {
     What.DEVICE_INIT: "device_init",
+    What.REINIT: "elastic_reinit",  # it has the others inside
     What.PREPARATION: "pre_train",
     What.DATA_LOADING: "get_first_batch_data",
 }

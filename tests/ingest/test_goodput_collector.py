@@ -440,6 +440,25 @@ def test_a_launch_that_goes_back_is_two_attempts_each_with_its_own_start_up(
     ] == areas
 
 
+def test_an_elastic_start_up_lasts_as_long_as_it_says_whatever_is_inside(tmp_path: Path) -> None:
+    again = [
+        entry(elastic_reinit_start_time=at(250)),
+        entry(tpu_init_start_time=at(252)),
+        entry(tpu_init_end_time=at(260)),
+        entry(elastic_reinit_end_time=at(280)),
+    ]
+    (tmp_path / "goodput.jsonl").write_text(
+        "\n".join([*launch(0), *steps(0, 30, 40), *again, *steps(20, 40, 290), end(416)])
+    )
+
+    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "goodput.jsonl")
+    assert [(30.0,)] == rows(
+        tmp_path / "warehouse",
+        "select sum(seconds) from area_by_attempt where attempt = 2 and area = 'trainer_init'",
+    )
+    assert [] == rows(tmp_path / "warehouse", "from anomalies")
+
+
 def test_start_up_behind_a_step_is_of_the_launch_that_goes_on() -> None:
     told = read(*launch(0), *steps(0, 30, 40), *launch(250)[1:], *steps(31, 40, 290), end(350))
     areas = seconds_by_area(attempts(told))
