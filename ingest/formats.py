@@ -71,7 +71,8 @@ def _is_native(line: bytes) -> bool:
     if b'"event"' not in line:
         return False
     try:
-        row = json.loads(line)
+        # in another encoding it is one too, of which each line that needs it is set aside
+        row = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError):
         return False
     return isinstance(row, dict) and "ts" in row and row.get("event") in tuple(EventKind)

@@ -278,6 +278,16 @@ def test_a_node_whose_clock_began_in_2000_does_not_stop_the_others(tmp_path: Pat
     assert 0 == ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*told, *life("good")]))
 
 
+def test_a_dump_in_another_encoding_is_told_line_by_line(tmp_path: Path) -> None:
+    dump = tmp_path / "latin1.jsonl"
+    dump.write_bytes(line(host="n\u00fcrnberg").decode("unicode_escape").encode("latin-1"))
+
+    assert 2 == ingest(tmp_path / "warehouse", dump)
+    assert [(1, "not_utf8")] == rows(
+        tmp_path / "warehouse", "select line_number, reason from rejected_lines"
+    )
+
+
 def test_an_empty_event_id_is_no_identity(tmp_path: Path) -> None:
     told = [event | {"event_id": ""} for event in life("a")]
     ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
