@@ -2,6 +2,35 @@
 -- grain: one row per job_no, attempt
 with
 
+-- the next attempt that trained, or says what it restored: one that died before knows nothing
+followed as (
+
+    select
+        windows.job_no,
+        windows.attempt,
+        windows.ended_us,
+        windows.outcome,
+        min(
+            case
+                when
+                    first_batches.attempt_no is not null
+                    or resumes.resumed_from_step is not null
+                    then windows.attempt
+            end
+        ) over (
+            partition by windows.job_no
+            order by windows.attempt asc
+            rows between 1 following and unbounded following
+        ) as next_attempt
+    from attempt_windows as windows
+    left join first_batches on windows.attempt_no = first_batches.attempt_no
+    left join resumes
+        on
+            windows.job_no = resumes.job_no
+            and windows.attempt = resumes.attempt
+
+),
+
 interrupted as (
 
     select
@@ -9,7 +38,7 @@ interrupted as (
         windows.attempt,
         windows.ended_us,
         resumes.resumed_from_step
-    from attempt_windows as windows
+    from followed as windows
     left join resumes
         on
             windows.job_no = resumes.job_no
@@ -91,19 +120,44 @@ beginnings as (
     inner join attempt_windows as windows on first_batches.attempt_no = windows.attempt_no
     group by windows.job_no
 
+),
+
+found as (
+
+    select
+        interrupted.job_no,
+        interrupted.attempt,
+        coalesce(saved.restore_us, progressed.restore_us) as restore_us,
+        interrupted.resumed_from_step is not null as is_shown
+    from interrupted
+    left join saved
+        on
+            interrupted.job_no = saved.job_no
+            and interrupted.attempt = saved.attempt
+    left join progressed
+        on
+            interrupted.job_no = progressed.job_no
+            and interrupted.attempt = progressed.attempt
+
 )
 
 select
-    interrupted.job_no,
-    interrupted.attempt,
-    coalesce(saved.restore_us, progressed.restore_us, beginnings.first_batch_us) as restore_us
-from interrupted
-inner join beginnings on interrupted.job_no = beginnings.job_no
-left join saved
-    on
-        interrupted.job_no = saved.job_no
-        and interrupted.attempt = saved.attempt
-left join progressed
-    on
-        interrupted.job_no = progressed.job_no
-        and interrupted.attempt = progressed.attempt
+    found.job_no,
+    found.attempt,
+    coalesce(
+        case
+            when found.is_shown then found.restore_us
+            -- what was restored once was durable, whatever else is told of it
+            else greatest(
+                found.restore_us,
+                max(case when found.is_shown then found.restore_us end) over (
+                    partition by found.job_no
+                    order by found.attempt asc
+                    rows unbounded preceding
+                )
+            )
+        end,
+        beginnings.first_batch_us
+    ) as restore_us
+from found
+inner join beginnings on found.job_no = beginnings.job_no

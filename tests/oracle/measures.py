@@ -855,9 +855,9 @@ class Restore:
 def restores_of(courses: Sequence[Course], job_uploads: bool) -> list[Restore]:
     """R13, for each attempt that lost something; none where the job never trained."""
     restores = []
+    shown: list[int] = []
     for index, course in enumerate(courses):
-        successor = courses[index + 1] if index + 1 < len(courses) else None
-        resumed = successor.resumed_from_step if successor else None
+        resumed = next_resume(courses[index + 1 :])
         is_loss = course.life.is_interruption or (
             course.life.outcome == "cancelled" and resumed is not None
         )
@@ -865,13 +865,20 @@ def restores_of(courses: Sequence[Course], job_uploads: bool) -> list[Restore]:
             continue
         so_far = courses[: index + 1]
         if resumed is None:
-            point = newest_durable_capture(so_far, job_uploads)
+            point = greatest([newest_durable_capture(so_far, job_uploads), *shown])
         else:
             point = first_known(capture_of(resumed, so_far), progress_of(resumed, so_far))
+            shown += [] if point is None else [point]
         point = first_known(point, first_batch_of(courses))
         if point is not None:
             restores.append(Restore(course.life.number, point))
     return restores
+
+
+def next_resume(later: Sequence[Course]) -> int | None:
+    """What the next attempt that trained, or says so, restored."""
+    steps = [(course.resumed_from_step, course.first_batch) for course in later]
+    return next((step for step, began in steps if step is not None or began is not None), None)
 
 
 def newest_durable_capture(so_far: Sequence[Course], job_uploads: bool) -> int | None:

@@ -550,6 +550,38 @@ def test_r13_without_a_save_the_last_progress_up_to_the_resume_step_is_the_resto
     assert {"effective": 30, "unsaved": 70} == areas(first)
 
 
+def test_r12_what_died_before_it_trained_hides_no_resume_step():
+    dead = [start(100, "trainer_init", attempt=2), ended(110, "failed", attempt=2)]
+    events = [*progressed(0, 1), ended(100, "failed"), *dead, start(110, "training", attempt=3)]
+    resumed = said(110, "alive", attempt=3, resumed_from_step=5)
+
+    assert {"unsaved": 100} == areas(attempts([*events, ended(200, attempt=3)])[0])
+    assert {"effective": 30, "unsaved": 70} == areas(
+        attempts([*events, resumed, ended(200, attempt=3)])[0]
+    )
+
+
+def test_r13_what_was_restored_once_is_not_lost_to_a_later_failure():
+    events = [
+        *progressed(0, 1),
+        ended(100, "failed"),
+        start(100, "training", attempt=2, resumed_from_step=5),
+        ended(200, "failed", attempt=2),
+    ]
+
+    assert [{"effective": 30, "unsaved": 70}, {"unsaved": 100}] == [
+        areas(attempt) for attempt in attempts(events)
+    ]
+
+
+def progressed(at: int, attempt: int) -> list[Fields]:
+    return [
+        start(at, "training", attempt=attempt),
+        said(at + 30, "progress", attempt=attempt, step=3),
+        said(at + 60, "progress", attempt=attempt, step=6),
+    ]
+
+
 def test_r13_a_cancelled_attempt_loses_only_what_its_successor_shows_lost():
     cancelled = trained(0, 100, 1, outcome="cancelled")
     silent = [start(100, "training", attempt=2), ended(200, attempt=2)]
