@@ -76,14 +76,11 @@ class _Left:
 
 @dataclass(slots=True)
 class Job:
-    """Reads the entries of one job, oldest first. `_died` are signs of the launches since the
-    last that made steps.
-    """
+    """Reads the entries of one job, oldest first."""
 
     job_id: str
     run: Run = field(init=False)
     _left: _Left | None = None
-    _died: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.run = Run({"job_id": self.job_id}, None)
@@ -205,10 +202,6 @@ class Job:
             # a checkpoint is named for its last step, or for the step that comes after it
             is_named = run.restored == entry.step - 1
             training["resumed_from_step"] = entry.step - 1 if is_named else entry.step
-            for died in self._died:
-                # without a step in between, the same checkpoint was the newest for it too
-                yield {**died, "resumed_from_step": training["resumed_from_step"]}
-        self._died.clear()
         yield {**training, **run.of_run}
 
     def _stretch(self, until_us: int, steps: int = 1) -> Stretch:
@@ -279,8 +272,6 @@ class Job:
             if run.end is None and usual_us is not None:
                 over_us = last.after(usual_us)
             self._left = None if usual_us is None else _Left(run.of_run, run.step, over_us)
-        elif run.begun_us is not None:
-            self._died.append({"at_us": run.begun_us, "event": EventKind.ALIVE, **run.of_run})
         if run.end is not None:
             yield from self._judge_last(run.end.at_us)
             yield _last_word(run.end, run.of_run)
