@@ -20,7 +20,7 @@ import polars as pl
 import streamlit as st
 from polars import selectors
 
-from app import data, palette, shown_sql, words
+from app import data, filters, palette, shown_sql, words
 from queries import model
 
 SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
@@ -269,10 +269,18 @@ def jobs_table(
 
     `most`: its height in pixels at the most. `columns`: how those beside job_id are shown.
     """
-    picked = st.dataframe(
+
+    def picked() -> None:
+        # of the rows that were on the screen: by now a newer publish may have others here
+        for place in st.session_state[key]["selection"]["rows"]:
+            row = table.row(place, named=True)
+            attempt = {"attempt": str(row["attempt"])} if "attempt" in row else {}
+            filters.go(_JOB_PAGE, {"job": row["job_id"], **attempt})
+
+    st.dataframe(
         table,
         key=key,
-        on_select="rerun",
+        on_select=picked,
         selection_mode="single-row",
         height=table_height(table.height, most),
         hide_index=True,
@@ -285,12 +293,6 @@ def jobs_table(
             **columns,
         },
     )
-    if rows := picked["selection"]["rows"]:
-        row = table.row(rows[0], named=True)
-        asked = {"job": row["job_id"]}
-        if "attempt" in row:
-            asked["attempt"] = str(row["attempt"])
-        st.switch_page(_JOB_PAGE, query_params=asked)
 
 
 def most_of(amounts: pl.Series) -> float:

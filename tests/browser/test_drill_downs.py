@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,21 @@ def test_what_got_worse_leads_to_its_evidence(tmp_path: Path, page: Page, heard:
 
         assert {"team=feed", "metric=unsaved_ratio", "day=2026-03-03"} == parameters(page)
     assert [] == heard.errors
+
+
+def test_a_row_opens_the_job_that_it_shows_though_a_newer_publish_has_another_there(
+    tmp_path: Path, page: Page
+) -> None:
+    start = datetime(2026, 3, 3, 8)
+    shown = serving.Attempt("shown", 1, start, {"effective": 3000.0, "unsaved": 60.0})
+    newer = serving.Attempt("newer", 1, start, {"effective": 3000.0, "unsaved": 600.0})
+    serving.publish(tmp_path, serving.Warehouse(attempts=[shown]))
+    with dashboard(tmp_path) as url:
+        open_page(page, f"{url}/jobs")
+        serving.publish(tmp_path, serving.Warehouse(attempts=[newer, shown]), sequence=2)
+        first_row(page)
+
+        expect(page).to_have_url(re.compile(r"/job\?job=shown$"))
 
 
 def settle(page: Page) -> None:
