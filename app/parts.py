@@ -433,9 +433,8 @@ def csv(table: Table, about: str) -> bytes:
     rows = table() if callable(table) else table
     times = rows.select(selectors.datetime()).columns
     text = pl.col(pl.String).map_elements(words.cell, return_dtype=pl.String)
-    head = f"# {words.clipped(about, 400)}\n"
     told = rows.with_columns(text).rename({name: f"{name}_utc" for name in times})
-    return (head + told.write_csv()).encode()
+    return f"{words.comment(about, 400)}\n{told.write_csv()}".encode()
 
 
 def _plotly_config(stem: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()<>#+!|~$:-]")
 _UNITS: Final = ((86400, 3600, "d", "h"), (3600, 60, "h", "min"), (60, 1, "min", "s"))
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_CUT_FORMULA: Final = re.compile(r"([,;]\s*)(?=[=+@-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,13 @@ def slug(text: str) -> str:
 def cell(text: str | None) -> str | None:
     """Text for a CSV that a spreadsheet opens: what would be a formula gets a leading quote."""
     return "'" + text if text is not None and text.startswith(_FORMULA) else text
+
+
+def comment(text: str, limit: int) -> str:
+    """Text for the line above a CSV: a spreadsheet cuts it into cells too, where a name has a
+    comma.
+    """
+    return "# " + _CUT_FORMULA.sub(r"\1'", clipped(text, limit).replace('"', "'"))
 
 
 def nearest(text: str, options: Iterable[str], most: int = 3) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from datetime import datetime
 from pathlib import Path
@@ -75,3 +76,12 @@ def test_a_timeline_tells_instants() -> None:
         "area,1970-01-01T00:00:01.000000,1970-01-01T00:00:02.000000",
         "save,1970-01-01T00:00:02.500000,1970-01-01T00:00:02.500000",
     ] == parts.csv(one_job.timeline(detail), "all").decode().splitlines()[1:]
+
+
+@pytest.mark.parametrize("name", ["a,=1+1", "a;@SUM(1)", 'a,"=1+1"', "a, -1", "a,+1"])
+def test_no_name_is_a_formula_in_the_line_above_the_columns(name: str) -> None:
+    line = parts.csv(pl.DataFrame({"day": []}), f"2 jobs of {name}").decode().splitlines()[0]
+
+    for separator in ",;":
+        cells = next(csv.reader([line], delimiter=separator))
+        assert [] == [cell for cell in cells if cell.lstrip().startswith(("=", "+", "-", "@"))]
