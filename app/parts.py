@@ -44,7 +44,8 @@ order by data_at
 # Streamlit leaves six empty lines above every page, and a card's caption as far from its title. Its
 # rings around what has the focus are half transparent, and many links have none; where a system
 # sets the colours, the rings vanish, and so do what is chosen, switches and sliders. What does not
-# fit into a narrow number, it cuts.
+# fit into a narrow number, it cuts. Its own CSV of a table keeps names that are formulas, and does
+# not say what it is of: the footer has one that does.
 _STYLE: Final = """<style>
 [data-testid="stHeader"] {height: 3rem; min-height: 3rem;}
 [data-testid="stMainBlockContainer"] {padding: 3.25rem 2.5rem 4rem; max-width: 1560px;}
@@ -56,6 +57,7 @@ div[data-testid="stCaptionContainer"] {opacity: 0.8;}
 [data-testid="stHeading"] code, [data-testid="stBaseButton-tertiary"] code,
 [data-testid="stBaseButton-secondary"] code
     {font: inherit; color: inherit; background: none; padding: 0;}
+[data-testid="stElementToolbar"] button[aria-label^="Download as CSV"] {display: none;}
 [class*="st-key-scrolls-"] {overflow-x: auto;}
 [class*="st-key-scrolls-760-"] > [data-testid="stElementContainer"] {min-width: 760px;}
 [class*="st-key-scrolls-340-"] > [data-testid="stElementContainer"] {min-width: 340px;}

@@ -100,6 +100,19 @@ def test_a_csv_has_the_scope_and_the_period_before(fleet_url: str, page: Page) -
     assert 29 <= len(lines) - 2
 
 
+def test_a_table_offers_no_csv_but_that_in_which_no_name_is_a_formula(
+    hostile_url: str, page: Page
+) -> None:
+    open_page(page, f"{hostile_url}/jobs")
+    page.get_by_test_id("stDataFrame").hover()
+    expect(page.get_by_role("button", name="Fullscreen")).to_be_visible()
+    [offer] = page.get_by_role("button", name="CSV").all()
+    with page.expect_download() as found:
+        offer.click()
+
+    assert f"'{serving.FORMULA}" in text(found.value).replace('""', '"')
+
+
 def test_a_csv_reads_the_period_before_when_it_is_taken(fleet_url: str, page: Page) -> None:
     open_page(page, f"{fleet_url}/lost-time?days=7")
     card = page.locator('[class*="st-key-foot-ett_lost-time_teams-by-area"]')
