@@ -171,7 +171,7 @@ def attempts(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, 
                 max_value=parts.most_of(table["lost_wall_hours"]),
             ),
             "wall_hours": st.column_config.NumberColumn("wall hours", format="%.1f"),
-            "ended_at": st.column_config.DatetimeColumn("ended", format="D MMM HH:mm"),
+            "ended_at": st.column_config.DatetimeColumn("ended, UTC", format="D MMM HH:mm"),
         },
     )
     parts.footer(

@@ -174,7 +174,7 @@ def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:
             alt=f"Failures that attempt {attempt['attempt']} reported, the earliest first",
             column_config={
                 "reported_at": st.column_config.DatetimeColumn(
-                    "reported", format="HH:mm:ss.SSS", width="small"
+                    "reported, UTC", format="HH:mm:ss.SSS"
                 ),
                 "message": st.column_config.TextColumn("message", width="medium"),
                 "file": st.column_config.TextColumn("dump"),
@@ -266,7 +266,7 @@ def spans_expander(detail: pl.DataFrame, attempt: int, about: str, stem: str) ->
             alt=f"Spans of attempt {attempt}. {about}",
             column_config={
                 "started_at": st.column_config.DatetimeColumn(
-                    "started", format="D MMM HH:mm:ss.SSS"
+                    "started, UTC", format="D MMM HH:mm:ss.SSS"
                 ),
                 "seconds": st.column_config.NumberColumn("seconds", format="%.3f"),
                 "file": st.column_config.TextColumn("dump", width="large"),

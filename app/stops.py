@@ -281,7 +281,7 @@ def interruptions_table(found: pl.DataFrame, about: str) -> None:
             ),
             "message": st.column_config.TextColumn("message", width="large"),
             "gpus": st.column_config.NumberColumn("GPUs"),
-            "ended_at": st.column_config.DatetimeColumn("ended", format="D MMM HH:mm"),
+            "ended_at": st.column_config.DatetimeColumn("ended, UTC", format="D MMM HH:mm"),
             "failure_rule": st.column_config.TextColumn("rule"),
             "failure_evidence": st.column_config.TextColumn("evidence", width="large"),
             "failure_evidence_file": st.column_config.TextColumn("dump", width="medium"),

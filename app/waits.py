@@ -168,7 +168,9 @@ def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
                 max_value=parts.most_of(table["wait_minutes"]),
             ),
             "gpus": st.column_config.NumberColumn("GPUs"),
-            "first_batch_at": st.column_config.DatetimeColumn("first batch", format="D MMM HH:mm"),
+            "first_batch_at": st.column_config.DatetimeColumn(
+                "first batch, UTC", format="D MMM HH:mm"
+            ),
             **seconds,
         },
     )

@@ -170,7 +170,9 @@ def _dump(detail: pl.DataFrame) -> None:
         placeholder=words.UNKNOWN,
         alt="Spans of the attempt as they were reported",
         column_config={
-            "started_at": st.column_config.DatetimeColumn("started", format="D MMM HH:mm:ss.SSS"),
+            "started_at": st.column_config.DatetimeColumn(
+                "started, UTC", format="D MMM HH:mm:ss.SSS"
+            ),
             "seconds": st.column_config.NumberColumn("seconds", format="%.3f"),
             "file": st.column_config.TextColumn("dump", width="large"),
         },

@@ -299,8 +299,10 @@ with parts.card("Messages that no rule knows", "Which pattern is worth adding?",
             column_config={
                 "template": st.column_config.TextColumn("template", width="large"),
                 "count": st.column_config.NumberColumn("times", format="localized"),
-                "first_seen_at": st.column_config.DatetimeColumn("first", format="D MMM HH:mm"),
-                "last_seen_at": st.column_config.DatetimeColumn("last", format="D MMM HH:mm"),
+                "first_seen_at": st.column_config.DatetimeColumn(
+                    "first, UTC", format="D MMM HH:mm"
+                ),
+                "last_seen_at": st.column_config.DatetimeColumn("last, UTC", format="D MMM HH:mm"),
             },
         )
         parts.footer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from pathlib import Path
@@ -14,10 +15,12 @@ from app import parts
 from tests.app import serving
 from tests.app.opening import (
     DATA,
+    FAILURES,
     JOB,
     JOBS,
     OVERVIEW,
     PAGES,
+    START,
     markdown,
     open_page,
     said,
@@ -37,6 +40,31 @@ def test_overview_shows_six_numbers_of_the_last_28_complete_days(fleet: Path) ->
         "Preemption ratio",
     ] == [metric.label for metric in page.metric]
     assert any("Fleet" in text and "4 Feb to 3 Mar" in text for text in markdown(page))
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        (START, {}),
+        (FAILURES, {}),
+        (JOBS, {}),
+        (JOB, {"job": "stubborn"}),
+        (DATA, {}),
+    ],
+)
+def test_a_table_says_in_which_zone_its_times_are(
+    fleet: Path, path: str, asked: dict[str, str]
+) -> None:
+    page = open_page(path, **asked)
+    columns = [
+        column
+        for table in page.dataframe
+        for column in json.loads(table.proto.columns).values()
+        if column.get("type_config", {}).get("type") == "datetime"
+    ]
+
+    assert columns
+    assert [] == [column["label"] for column in columns if not column["label"].endswith(", UTC")]
 
 
 def test_filters_come_from_the_url(fleet: Path) -> None:
