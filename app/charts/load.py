@@ -20,6 +20,7 @@ def preemption_by_load(days: pl.DataFrame, palette: Palette, height: int) -> go.
     (null: no line).
     """
     highest = float(days["preemption_ratio"].to_numpy().max()) if days.height else 0.0
+    jobs = days["jobs_running"].to_numpy()
     return drawn(
         palette,
         height,
@@ -34,6 +35,8 @@ def preemption_by_load(days: pl.DataFrame, palette: Palette, height: int) -> go.
         x={
             "title": {"text": "jobs running", "font": {"size": 12}, "standoff": 6},
             "nticks": 7,
+            # else a number would be at half a job too
+            "dtick": 1 if days.height and jobs.max() - jobs.min() <= 5 else None,
             "tickformat": ",d",
             "showline": True,
             "ticklabelstandoff": 4,

@@ -213,6 +213,13 @@ def test_the_last_seven_days_are_ringed() -> None:
     assert {"before": (13, 0), "last 7 days": (7, 2)} == rings
 
 
+def test_no_number_of_jobs_is_written_twice_under_the_load() -> None:
+    few = preemption_by_load(load((1, 0.0), (1, 1.0), (2, 0.5)), LIGHT, 280)
+    many = preemption_by_load(load((40, 0.1), (80, 0.2)), LIGHT, 280)
+
+    assert (1, None) == (few.layout.xaxis.dtick, many.layout.xaxis.dtick)
+
+
 def test_without_a_line_the_dots_still_stand() -> None:
     figure = preemption_by_load(load((40, 0.1), (41, 0.2), fitted=None), LIGHT, 280)
 
