@@ -22,6 +22,11 @@ ALARM: Final = 0.10  # uncategorised share; above, naming causes comes before me
 # $5: attribution
 ENDS: Final = "from window_ends($1, $2, $3, $4, $5) order by day nulls first"
 
+_MORE: Final = (
+    (100, "A hundred more jobs running go"),
+    (10, "Ten more jobs running go"),
+    (1, "One more job running goes"),
+)
 _HATCH: Final[Mapping[str, str]] = {"/": "-45deg", "x": "45deg", ".": "135deg", "-": "0deg"}
 
 
@@ -193,8 +198,11 @@ def load_sentence(load: pl.DataFrame) -> str:
     """What the scatter of preemptions and load says, from its own columns."""
     if load.is_empty() or load["fitted_ratio"][0] is None:
         return "There are too few days for a line."
-    per_100 = words.points(load["ratio_per_job"][0] * 100)
-    slope = f"A hundred more jobs running go with {per_100} of preemption ratio."
+    jobs = load["jobs_running"].to_numpy()
+    # no more than days differ by: what a hundred would do, days with ten jobs do not say
+    more, told = next(each for each in _MORE if each[0] <= max(jobs.max() - jobs.min(), 1))
+    moved = words.points(load["ratio_per_job"][0] * more)
+    slope = f"{told} with {moved} of preemption ratio."
     distance = load["recent_distance_ratio"][0]
     if distance is None:
         return slope

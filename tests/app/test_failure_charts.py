@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import plotly.graph_objects as go
 import polars as pl
+import pytest
 
 from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
@@ -224,6 +225,18 @@ def test_without_a_line_the_dots_still_stand() -> None:
     figure = preemption_by_load(load((40, 0.1), (41, 0.2), fitted=None), LIGHT, 280)
 
     assert ["last 7 days"] == [each.name for each in figure.data]
+
+
+@pytest.mark.parametrize(
+    ("most", "told"),
+    [
+        (5, "One more job running goes with +0.1 pp"),
+        (14, "Ten more jobs running go with +1.0 pp"),
+        (304, "A hundred more jobs running go with +10.0 pp"),
+    ],
+)
+def test_the_sentence_speaks_of_no_more_jobs_than_days_differ_by(most: int, told: str) -> None:
+    assert load_sentence(load(*[(4, 0.1)] * 20, (most, 0.1))).startswith(told)
 
 
 def test_the_sentence_says_on_which_side_of_the_line_the_last_days_lie() -> None:
