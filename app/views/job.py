@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from app import alts, data, evidence, one_job, parts, words
+from app import alts, data, evidence, filters, one_job, parts, words
 from app.attempt_areas import areas_of
 from app.charts.cascade import cascade
 from app.charts.gantt import MOST_ATTEMPTS, gantt
 
-JOBS_PAGE = "views/jobs.py"
+PAGE, JOBS_PAGE = "views/job.py", "views/jobs.py"
 
 asked = st.query_params.get("job", "")
 if not asked:
@@ -24,7 +24,14 @@ if not job:
         "One that has only queued so far is here once it starts."
     )
     for near in data.frame(one_job.LIKE, asked[:256])["job_id"]:
-        st.page_link("views/job.py", label=words.code(near, 256), query_params={"job": near})
+        # a link to the page that is shown would keep its address, and with it the job that is not
+        st.button(
+            words.code(near, 256),
+            key=f"near job {near}",
+            type="tertiary",
+            on_click=filters.go,
+            args=(PAGE, {"job": near}),
+        )
     st.page_link(JOBS_PAGE, label="All jobs", icon=":material/list_alt:")
     st.stop()
 

@@ -6,12 +6,12 @@ import streamlit as st
 
 from app import filters, runbooks, words
 
+# of the buttons: a link to the page that is shown would keep its address
 PAGE = "views/runbook.py"
 
 asked = st.query_params.get("alert", "")
 known = runbooks.names(runbooks.FOLDER)
 if asked in known:
-    # a link to the page that is shown would keep the rest of its address
     st.button(
         "All runbooks",
         type="tertiary",
@@ -28,8 +28,12 @@ else:
     if known:
         st.caption("Every alert and what to do about it")
         for name in known:
-            st.page_link(
-                PAGE, label=name, icon=":material/menu_book:", query_params={"alert": name}
+            st.button(
+                name,
+                type="tertiary",
+                icon=":material/menu_book:",
+                on_click=filters.go,
+                args=(PAGE, {"alert": name}),
             )
     else:
         st.caption("The runbooks are not installed here: they are in `docs/runbooks`.")

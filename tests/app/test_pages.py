@@ -168,12 +168,12 @@ def test_a_job_shows_its_attempts_and_the_one_in_the_url(fleet: Path) -> None:
     )
 
 
-def test_a_job_that_is_not_there_is_named_and_near_ones_are_linked(fleet: Path) -> None:
+def test_a_job_that_is_not_there_is_named_and_near_ones_are_a_click_away(fleet: Path) -> None:
     page = open_page(JOB, job="stubbor")
 
     assert any("There is no job ` stubbor `" in text for text in warnings(page))
     assert any("only queued so far is here once it starts" in text for text in warnings(page))
-    assert "` stubborn `" in [link.proto.label for link in page.get("page_link")]
+    assert "` stubborn `" in [button.label for button in page.button]
 
 
 @pytest.mark.parametrize("attempt", ["99", "0", "-1", "x", "", "9" * 30])

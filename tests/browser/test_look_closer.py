@@ -35,3 +35,23 @@ def test_an_attempt_is_walked_from_its_page(fleet_url: str, page: Page) -> None:
     expect(page.get_by_test_id("stMain")).to_contain_text("Attempt 30 of stubborn")
 
     assert {"job=stubborn", "attempt=30"} <= parameters(page)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "found"),
+    [
+        ("/job?job=stubbor&attempt=3", "stubborn", "/job?job=stubborn"),
+        ("/runbook?alert=EttNobody", "EttRegression", "/runbook?alert=EttRegression"),
+    ],
+)
+def test_what_is_found_instead_has_its_own_link(
+    fleet_url: str, page: Page, asked: str, name: str, found: str
+) -> None:
+    open_page(page, f"{fleet_url}{asked}")
+    page.get_by_test_id("stMain").get_by_text(name, exact=True).click()
+    expect(page).to_have_url(f"{fleet_url}{found}")
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    page.go_back()
+
+    expect(page).to_have_url(f"{fleet_url}{asked}")
+    expect(page.get_by_test_id("stAlert").last).to_contain_text("There is no")
