@@ -67,7 +67,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         )
     )
 filters.say_if_refused("outcome", asked["outcome"], outcomes, outcome)
-if asked["gpus"] != str(gpus):
+if asked["gpus"] not in (str(gpus), f"{gpus}.0"):  # streamlit writes 16.0 as one comes back
     filters.say_if_refused("gpus", asked["gpus"], ["a whole number"], gpus)
 
 with parts.card("Jobs that lost most", "Which jobs should someone look at first?", parts.EVIDENCE):

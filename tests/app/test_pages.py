@@ -176,6 +176,15 @@ def test_a_job_that_is_not_there_is_named_and_near_ones_are_a_click_away(fleet: 
     assert "` stubborn `" in [button.label for button in page.button]
 
 
+@pytest.mark.parametrize(("gpus", "refused"), [("16", 0), ("16.0", 0), ("8.5", 1), ("x", 1)])
+def test_a_number_of_gpus_is_refused_only_where_another_is_shown(
+    fleet: Path, gpus: str, refused: int
+) -> None:
+    page = open_page(JOBS, gpus=gpus)
+
+    assert refused == sum("The link asks for gpus" in text for text in warnings(page))
+
+
 @pytest.mark.parametrize("attempt", ["99", "0", "-1", "x", "", "9" * 30])
 def test_an_attempt_that_is_not_there_is_named(fleet: Path, attempt: str) -> None:
     page = open_page(JOB, job="stubborn", attempt=attempt)
