@@ -74,7 +74,7 @@ def evidence(team: str, metric: str, day: str | None) -> None:
         st.warning(f"{words.code(day, 40)} is not a day. This is {which} of this series.")
     elif asked is not None and asked != row["started_on"]:
         st.warning(
-            f"No regression of this series began on {words.day(asked)}. "
+            f"No regression of this series began on {words.day(asked)} {asked.year}. "
             f"This is the nearest, since {words.day(row['started_on'])}: late data can move a "
             "first day."
         )

@@ -295,7 +295,7 @@ def test_a_day_that_moved_opens_the_nearest_and_says_so(told: Path) -> None:
     moved = found.SINCE - timedelta(days=1)
     page = open_page(PAGE, **TOLD, day=moved.isoformat())
 
-    assert any(f"began on {words.day(moved)}" in text for text in warnings(page))
+    assert any(f"began on {words.day(moved)} {moved.year}." in text for text in warnings(page))
     assert any("**open**" in text for text in said(page))
 
 
