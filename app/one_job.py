@@ -89,8 +89,6 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
     tts, ttr = job["tts_seconds"], job["max_ttr_seconds"]
     # null: of unknown GPUs; missing: a file that an earlier release published
     by = "ett_ratio" if job.get("ett_gpu_ratio") is None else "ett_gpu_ratio"
-    never_trained = attempts.is_empty() or attempts["first_batch_at"][0] is None
-    why_no_start = "attempt 1 never trained" if never_trained else words.NOT_MEASURED
     with st.grid(5, min_column_width=150, gap="small"):
         tiles.figure(
             measures[by],
@@ -110,7 +108,7 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
         tiles.figure(
             measures["tts_seconds"],
             words.duration(tts),
-            "first batch of attempt 1" if tts is not None else why_no_start,
+            "first batch of attempt 1" if tts is not None else _why_no_start(job, attempts),
         )
         tiles.figure(
             measures["max_ttr_seconds"],
@@ -125,6 +123,16 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
             f"{words.many(job['attempts'], 'attempt')}, "
             f"{words.duration(job['queue_seconds'])} in queue",
         )
+
+
+def _why_no_start(job: Mapping[str, Any], attempts: pl.DataFrame) -> str:
+    """Why no time to start is known. Of a job whose sources tell of no training, nothing is."""
+    if not job["is_instrumented"] or attempts.is_empty():
+        return words.NOT_MEASURED
+    trained_at, outcome = attempts.select("first_batch_at", "outcome").row(0)
+    if trained_at is not None:
+        return words.NOT_MEASURED
+    return f"attempt 1 {'has not trained yet' if outcome == 'running' else 'never trained'}"
 
 
 def losses(job: Mapping[str, Any]) -> str:

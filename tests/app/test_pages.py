@@ -206,6 +206,24 @@ def test_an_uninstrumented_job_says_so_and_has_no_ett(fleet: Path) -> None:
     assert "\u2013" == page.metric[0].value
 
 
+@pytest.mark.parametrize(
+    ("area", "outcome", "why"),
+    [
+        ("uninstrumented", "failed", "not measured"),
+        ("scheduling", "failed", "attempt 1 never trained"),
+        ("scheduling", "running", "attempt 1 has not trained yet"),
+    ],
+)
+def test_a_job_without_a_first_batch_says_why(
+    warehouse: Path, area: str, outcome: str, why: str
+) -> None:
+    only = serving.Attempt("only", 1, datetime(2026, 3, 3, 8), {area: 60.0}, outcome=outcome)
+    serving.publish(warehouse, serving.Warehouse(attempts=[only]))
+    page = open_page(JOB, job="only")
+
+    assert why in [caption.value for caption in page.caption]
+
+
 def test_a_job_that_has_not_started_is_no_error(warehouse: Path) -> None:
     path = serving.publish(warehouse, serving.fleet(days=2))
     with duckdb.connect(str(path)) as connection:
