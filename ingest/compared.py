@@ -99,23 +99,26 @@ def off_publication(warehouse: Warehouse, settings: Settings, now: datetime) -> 
         fresh.unlink(missing_ok=True)
         raise
     try:
-        off = _differing_tables(connection, fresh, path)
+        off = _differing_parts(connection, fresh, path)
     except duckdb.Error as error:
         yield f"what is published cannot be compared: {_line(error)}. {_REBUILD}"
         return
     finally:
         fresh.unlink(missing_ok=True)
-    for table, rows in off.items():
-        yield f"{path.name}, {table}: {counted(rows, 'row')} unlike what the facts give. {_REBUILD}"
+    for name, rows in off.items():
+        told = f"{counted(rows, 'row')} unlike what the facts give" if rows else "missing"
+        yield f"{path.name}, {name}: {told}. {_REBUILD}"
 
 
-def _differing_tables(
+def _differing_parts(
     connection: duckdb.DuckDBPyConnection, fresh: Path, path: Path
 ) -> dict[str, int]:
+    """How many rows of each table differ, and 0 of each view and macro that is missing."""
     for name, file in (("fresh", fresh), ("shown", path)):
         quoted = str(file).replace("'", "''")
         connection.execute(f"attach '{quoted}' as {name} (read_only)")
     try:
+        missing = dict.fromkeys(_missing_selects(connection), 0)
         tables = connection.execute(
             "select table_name from duckdb_tables() where database_name = 'fresh' order by all"
         ).fetchall()
@@ -123,7 +126,20 @@ def _differing_tables(
     finally:
         connection.execute("detach fresh")
         connection.execute("detach shown")
-    return {table: rows for table, rows in off.items() if rows}
+    return missing | {table: rows for table, rows in off.items() if rows}
+
+
+def _missing_selects(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Views and macros of the fresh file that the one that is shown lacks."""
+    fresh, shown = (
+        "select view_name as name, null as parameters from duckdb_views() "
+        f"where database_name = '{database}' and not internal "
+        "union all select function_name, parameters "
+        f"from duckdb_functions() where database_name = '{database}' and not internal"
+        for database in ("fresh", "shown")
+    )
+    names = connection.execute(f"select name from (({fresh}) except ({shown})) order by name")
+    return [name for (name,) in names.fetchall()]
 
 
 def _differing_table(connection: duckdb.DuckDBPyConnection, table: str) -> int:
