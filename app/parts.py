@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import html
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,14 +23,14 @@ import streamlit as st
 from polars import selectors
 
 from app import data, filters, palette, shown_sql, words
+from deploy.thresholds import Thresholds, UnusableSettings, read_thresholds
 from queries import model
 
 SPARKLINE, STANDARD, EVIDENCE = 96, 280, 420
 LABELLED = 340  # the least width of a figure with long texts inside
 # a table, or how to make it: what only the CSV holds is read when somebody takes it
 Table = pl.DataFrame | Callable[[], pl.DataFrame]
-OLD: Final = timedelta(hours=26)
-STALE: Final = timedelta(hours=50)
+_A_DAY_LATE: Final = 26  # hours
 _DATA_PAGE: Final = "views/data_page.py"
 _JOB_PAGE: Final = "views/job.py"
 # A source that spoke in the last 7 days and then stopped (METRICS.md section 5).
@@ -125,6 +127,8 @@ def header(title: str, question: str, now: datetime, *, links_to_data: bool = Tr
     published = data.row("select * from publication")
     ends, published_at = published.get("data_at"), published.get("published_at")
     age = now - ends.replace(tzinfo=UTC) if ends else timedelta(0)
+    hours = age / timedelta(hours=1)
+    old, stale = _limits(os.environ.get("ETT_CONFIG") or "ett.toml")
     tail = _published(published, now) if published_at else ""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"
@@ -132,22 +136,37 @@ def header(title: str, question: str, now: datetime, *, links_to_data: bool = Tr
         with st.container(width="content", gap=None):
             st.title(title, anchor=False)
             st.caption(question)
-        if age < OLD:
+        if hours < old:
             reach = f"Data to {words.instant(ends)} UTC" if ends else "No event has been read yet"
             if links_to_data:
                 st.page_link(_DATA_PAGE, label=f":small[:gray[{reach} \u00b7 {tail}]]", icon="")
             else:
                 st.caption(f"{reach} \u00b7 {tail}", width="content")
-    if ends and age >= STALE:
-        passed = words.duration(age.total_seconds())
+    passed = words.duration(age.total_seconds())
+    if ends and hours >= stale:
         st.error(f"No event for {passed}: numbers end on {words.instant(ends)} UTC, {tail}.")
-    elif ends and age >= OLD:
-        st.warning(f"Yesterday is missing. Numbers end on {words.instant(ends)} UTC, {tail}.")
+    elif ends and hours >= old:
+        missing = "Yesterday is missing" if hours >= _A_DAY_LATE else f"No event for {passed}"
+        st.warning(f"{missing}. Numbers end on {words.instant(ends)} UTC, {tail}.")
     for source in data.frame(_BEHIND).iter_rows(named=True):
         st.warning(
             f"Source {words.code(source['source'])} ends on {words.instant(source['data_at'])} UTC,"
             " more than a day before the newest one."
         )
+
+
+@cache
+def _limits(config: str) -> tuple[float, float]:
+    """From how many hours on data is old, and very old, as for the alerts.
+
+    Settings that no alert can be made from are `make deploy`'s to refuse: readers have their pages.
+    """
+    try:
+        limits = read_thresholds(Path(config))
+    except UnusableSettings as error:
+        logging.getLogger(__name__).warning("%s", error)
+        limits = Thresholds()
+    return limits.stale_hours, limits.very_stale_hours
 
 
 def _published(published: Mapping[str, Any], now: datetime) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 SETTINGS: Final = frozenset({
     "timezone", "stale_after_hours", "targets", "exclude", "identity", "failure_rule",
     "training_log", "price", "regressions", "unpacked_ratio", "storage", "publish_every",
-    "alerts",  # read by `python -m deploy`
+    "alerts",  # read by `python -m deploy` and the dashboard
     "auth",  # read by the dashboard
 })  # fmt: skip
 

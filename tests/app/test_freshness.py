@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.app import serving
@@ -32,6 +33,24 @@ def test_two_missing_days_are_an_error(warehouse: Path) -> None:
     page = with_data_that_ended(hours=51, folder=warehouse)
 
     assert page.error[0].value.startswith("No event for 2 d 3 h: numbers end on ")
+
+
+@pytest.mark.parametrize(
+    ("hours", "kind", "told"),
+    [
+        (6, "warning", "No event for 6 h. Numbers end on "),
+        (13, "error", "No event for 13 h: numbers end on "),
+    ],
+)
+def test_how_old_is_too_old_is_what_the_alerts_are_set_to(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch, hours: int, kind: str, told: str
+) -> None:
+    config = warehouse / "ett.toml"
+    config.write_text("[alerts]\nstale_hours = 3\nvery_stale_hours = 12\n", encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(config))
+    page = with_data_that_ended(hours=hours, folder=warehouse)
+
+    assert page.get(kind)[0].value.startswith(told)
 
 
 def test_a_source_that_fell_behind_is_named_and_a_long_gone_one_is_not(warehouse: Path) -> None:
