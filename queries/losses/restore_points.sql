@@ -2,6 +2,24 @@
 -- grain: one row per job_no, attempt
 with
 
+-- of one whose training lost its start
+worked as (
+
+    select
+        job_no,
+        attempt
+    from checkpoints
+
+    union
+
+    select
+        job_no,
+        attempt
+    from stg_events
+    where event = 'progress'
+
+),
+
 -- the next attempt that trained, or says what it restored: one that died before knows nothing
 followed as (
 
@@ -14,6 +32,7 @@ followed as (
             case
                 when
                     first_batches.attempt_no is not null
+                    or worked.attempt is not null
                     or resumes.resumed_from_step is not null
                     then windows.attempt
             end
@@ -24,6 +43,10 @@ followed as (
         ) as next_attempt
     from attempt_windows as windows
     left join first_batches on windows.attempt_no = first_batches.attempt_no
+    left join worked
+        on
+            windows.job_no = worked.job_no
+            and windows.attempt = worked.attempt
     left join resumes
         on
             windows.job_no = resumes.job_no

@@ -876,9 +876,13 @@ def restores_of(courses: Sequence[Course], job_uploads: bool) -> list[Restore]:
 
 
 def next_resume(later: Sequence[Course]) -> int | None:
-    """What the next attempt that trained, or says so, restored."""
-    steps = [(course.resumed_from_step, course.first_batch) for course in later]
-    return next((step for step, began in steps if step is not None or began is not None), None)
+    """What the next attempt restored, without those that died before they came to it."""
+    for course in later:
+        progressed = any(event.kind == "progress" for event in course.life.events)
+        worked = course.first_batch is not None or course.saves or progressed
+        if worked or course.resumed_from_step is not None:
+            return course.resumed_from_step
+    return None
 
 
 def newest_durable_capture(so_far: Sequence[Course], job_uploads: bool) -> int | None:

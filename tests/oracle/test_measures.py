@@ -561,6 +561,20 @@ def test_r12_what_died_before_it_trained_hides_no_resume_step():
     )
 
 
+def test_r12_what_made_progress_did_not_die_before_it_trained():
+    events = [
+        *progressed(0, 1),
+        ended(100, "failed"),
+        said(120, "progress", attempt=2, step=9),
+        ended(150, "failed", attempt=2),
+        start(150, "training", attempt=3, resumed_from_step=9),
+        ended(200, attempt=3),
+    ]
+
+    # what attempt 2 began from is not told
+    assert {"unsaved": 100} == areas(attempts(events)[0])
+
+
 def test_r13_what_was_restored_once_is_not_lost_to_a_later_failure():
     events = [
         *progressed(0, 1),
