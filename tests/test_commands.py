@@ -81,6 +81,23 @@ def test_a_command_calculates_in_one_thread_unless_told_otherwise(
     assert (0, f"{threads}\n") == (ended.returncode, ended.stdout)
 
 
+def test_a_command_looks_for_garbage_but_not_among_what_it_imported(tmp_path: Path) -> None:
+    (tmp_path / "looked.py").write_text(
+        "import gc, commands\nimported = gc.isenabled()\n"
+        "def main(): print(imported, gc.isenabled(), gc.get_freeze_count() > 1000)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", "import commands; commands._run('ett-looked', 'looked')"],
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (0, "False True True\n") == (ended.returncode, ended.stdout)
+
+
 def test_what_a_command_says_arrives_though_it_ends_at_once(tmp_path: Path) -> None:
     dump = tmp_path / "dump.jsonl"
     dump.write_text('{"event": "alive", "job_id": "a", "ts": 1767225600}\n')
