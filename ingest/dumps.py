@@ -15,9 +15,10 @@ import shutil
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -230,11 +231,10 @@ def fingerprint(
     """Read a file once, as long as it was when it was found: a log may grow meanwhile."""
     # prefixes of the same length would end the reading, which asks for what is left up to the next
     stops = sorted({length for length in lengths if 0 < length < file.bytes} | {file.bytes})
-    digest = hashlib.sha256()
     prefixes: dict[int, str] = {}
-    marks = _KeyMarks()
+    marks = KeyMarks()
     done = 0
-    with file.path.open("rb", buffering=0) as stream:
+    with file.path.open("rb", buffering=0) as stream, _Digest() as digest:
         while done < file.bytes and (block := stream.read(min(BLOCK, stops[0] - done))):
             digest.update(block)
             if file.compression == "none":
@@ -251,7 +251,38 @@ def fingerprint(
     )
 
 
-class _KeyMarks:
+class _Digest:
+    """A sha256 of blocks: that of a long one is computed while the caller reads and counts."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._beside = ThreadPoolExecutor(max_workers=1)
+        self._begun: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._beside.shutdown()
+
+    def update(self, block: bytes) -> None:
+        self._wait()
+        if len(block) < BLOCK:  # done before a thread is up
+            self._digest.update(block)
+        else:
+            self._begun = self._beside.submit(self._digest.update, block)
+
+    def hexdigest(self) -> str:
+        self._wait()
+        return self._digest.hexdigest()
+
+    def _wait(self) -> None:
+        if self._begun is not None:
+            self._begun.result()
+            self._begun = None
+
+
+class KeyMarks:
     """Counts the `":` that end keys over the blocks of a text: those inside texts are escaped.
 
     `found` is null once that cannot be told: a key stands apart from its colon, or backslashes

@@ -205,7 +205,7 @@ def test_a_count_of_key_marks_is_the_number_of_keys_or_no_number_at_all() -> Non
         ]
         style = chance.choice(styles)
         text = "\n".join(json.dumps(row, separators=style) for row in rows).encode()
-        marks = dumps._KeyMarks()
+        marks = dumps.KeyMarks()
         at = 0
         while at < len(text):
             size = chance.randint(1, 40)
