@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from ingest import store
 from tests.ingest.warehouses import STARTED_AT, alive, differences, fleet, life
 from tests.oracle.fleets import Fields
 from tests.queries.engine import ingest, rows, write_dump
@@ -167,6 +168,19 @@ def test_a_change_told_twice_is_one_change(tmp_path: Path) -> None:
     ingest(warehouse, write_dump(tmp_path / "b.jsonl", [change, change | {"name": "torch 2.10"}]))
 
     assert [(5,), (1,)] == rows(warehouse, "select events from ingested_files order by file")
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1_000])
+@pytest.mark.parametrize("place", [0, 17, -1])
+def test_one_event_told_twice_among_many_is_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int, place: int
+) -> None:
+    """Of more events than are sorted at once, too."""
+    monkeypatch.setattr(store, "_SORTED_AT_ONCE", at_once)
+    told = [alive("a", second) for second in range(40)]
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", [*told, told[place]]))
+
+    assert [(40,)] == rows(tmp_path / "warehouse", "select events from ingested_files")
 
 
 def test_a_log_that_grew_counts_its_half_written_line_once_it_is_whole(tmp_path: Path) -> None:
