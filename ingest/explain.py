@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, BinaryIO
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest import fields
-from ingest.dumps import LONGEST_LINE
+from ingest.dumps import LONGEST_LINE, KeyMarks
 from ingest.events import Reason, Rejected
 
 KEPT_CHARACTERS = 2_000
@@ -30,27 +31,44 @@ _TIME = re.compile(
     rf"\d{{4}}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|{fields.OFFSET})", re.ASCII
 )
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_ESCAPE = "\\u"
 _BOM = "\ufeff"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FINER_UNITS = (("milliseconds", 10**3), ("microseconds", 10**6), ("nanoseconds", 10**9))
 
 
-def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> Iterator[Rejected]:
+@dataclass(frozen=True, slots=True)
+class BadLines:
+    """Lines that are no events, each with what is wrong, and how many JSON keys all could hold."""
+
+    rejected: list[Rejected]
+    key_marks: int | None
+
+
+def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> BadLines:
     """Find rows by their ordinals among non-blank lines (ascending, from 0), and what is wrong.
 
     Reads the stream once, in blocks; only the lines asked for are decoded.
     """
     wanted = np.asarray(ordinals)
     number = ordinal = 0
+    rejected = []
+    marks = KeyMarks()
     for block in _whole_lines(stream):
         starts, ends = _line_bounds(block)
         filled = _filled(block, starts, ends)
         counted = ordinal + np.cumsum(filled) - 1
         here = wanted[(wanted >= ordinal) & (wanted <= counted[-1])]
-        for index in np.searchsorted(counted, here):
-            yield explain(number + int(index) + 1, block[starts[index] : ends[index]], latest_us)
+        places = np.searchsorted(counted, here).tolist()
+        lines = [block[starts[place] : ends[place]] for place in places]
+        marks.count(b"".join(line + b"\n" for line in lines))
+        rejected += [
+            explain(number + place + 1, line, latest_us)
+            for place, line in zip(places, lines, strict=True)
+        ]
         number += len(starts)
         ordinal = int(counted[-1]) + 1
+    return BadLines(rejected, marks.found)
 
 
 def explain(number: int, line: bytes, latest_us: int) -> Rejected:
@@ -66,15 +84,8 @@ def shown(line: bytes) -> str:
 
 def _whole_lines(stream: BinaryIO) -> Iterator[bytes]:
     """The stream in blocks that end with a line end, the last one perhaps without."""
-    rest = b""
-    while read := stream.read(_BLOCK):
-        block = rest + read
-        cut = block.rfind(b"\n") + 1
-        if cut:
-            yield block[:cut]
-        rest = block[cut:]
-    if rest:
-        yield rest
+    while block := stream.read(_BLOCK):
+        yield block if block.endswith(b"\n") else block + stream.readline()
 
 
 def _line_bounds(block: bytes) -> tuple[Positions, Positions]:
@@ -103,26 +114,39 @@ def _reason(line: bytes, latest_us: int) -> tuple[Reason, str]:
     if text.startswith(_BOM):
         return Reason.NOT_JSON, "a byte order mark stands before it"
     try:
-        row = json.loads(text, parse_constant=_no_number)
+        row = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         return Reason.NOT_JSON, str(error)
-    if not isinstance(row, dict):
+    if not isinstance(row, _Object):
         return Reason.NOT_JSON, "no JSON object"
-    if _HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
+    if _ESCAPE in text and _HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
         return Reason.NOT_JSON, "an escape such as \\ud800 is half a character"
-    return _told_twice(text) or _fault(row, latest_us)
+    return _told_twice(row) or _fault(row, latest_us)
 
 
-def _told_twice(text: str) -> tuple[Reason, str] | None:
-    """Which value of a field that stands there twice is meant, nobody knows."""
-    told: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
-    times = Counter(key for key, _ in told)
-    twice = next((field for field in fields.FIELDS if times[field] > 1), None)
-    return None if twice is None else (Reason.BAD_VALUE, f"{twice} stands there more than once")
+class _Object(dict[str, Any]):
+    """A JSON object, with the keys that stand in it as often as they do."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.keys_told = [key for key, _ in pairs]
 
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
+
+
+# a decoder of its own for each line would take as long as the line
+_DECODER = json.JSONDecoder(object_pairs_hook=_Object, parse_constant=_no_number)
+
+
+def _told_twice(row: _Object) -> tuple[Reason, str] | None:
+    """Which value of a field that stands there twice is meant, nobody knows."""
+    if len(row.keys_told) == len(row):
+        return None
+    times = Counter(row.keys_told)
+    twice = next((field for field in fields.FIELDS if times[field] > 1), None)
+    return None if twice is None else (Reason.BAD_VALUE, f"{twice} stands there more than once")
 
 
 def _fault(row: dict[str, Any], latest_us: int) -> tuple[Reason, str]:

@@ -231,7 +231,7 @@ def _parse_native(
     try:
         if group[0].incoming.fingerprint.needs_mending:
             files = [_mended(connection, folder, group[0], files[0])]
-        native.load(connection, files, moment.latest_us)
+        bad = _load_native(connection, group, files, moment)
     except duckdb.Error:
         connection.abort()  # a result that broke off holds the connection
         if len(group) > 1:
@@ -241,10 +241,27 @@ def _parse_native(
                 for parsed in _parse_native(connection, folder, [one], reading, moment)
             ]
         files = [_mended(connection, folder, group[0], files[0])]
-        native.load(connection, files, moment.latest_us)
-    _explain(connection, group, files, moment)
+        bad = _load_native(connection, group, files, moment)
+    for file_no, lines in bad.items():
+        rejects.add(connection, file_no, lines.rejected)
     select = native.good_rows(connection, files)
     return [_Parsed(select, lambda: native.forget(connection, files))]
+
+
+def _load_native(
+    connection: duckdb.DuckDBPyConnection,
+    group: list[Numbered],
+    files: list[native.NativeFile],
+    moment: Moment,
+) -> dict[int, explain.BadLines]:
+    """Load dumps, and return the lines of each that are no events."""
+    looked_for = native.load(connection, files, moment.latest_us)
+    bad = _bad_lines(connection, group, files, moment)
+    marks = [lines.key_marks for lines in bad.values()]
+    bad_marks = None if None in marks else sum(mark or 0 for mark in marks)
+    if native.load_missed(connection, files, moment.latest_us, looked_for, bad_marks):
+        return _bad_lines(connection, group, files, moment)
+    return bad
 
 
 def _native_file(one: Numbered, reading: Reading) -> native.NativeFile:
@@ -279,14 +296,15 @@ def _mended(
     return replace(file, path=path, compression="none", key_marks=None)
 
 
-def _explain(
+def _bad_lines(
     connection: duckdb.DuckDBPyConnection,
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-) -> None:
+) -> dict[int, explain.BadLines]:
     numbered = {one.file_no: one for one in group}
     paths = {file.file_no: file for file in files}
+    bad = {}
     for file_no, ordinals in native.bad_ordinals(connection, files).items():
         dump = replace(
             numbered[file_no].incoming.file,
@@ -294,8 +312,8 @@ def _explain(
             compression=paths[file_no].compression,
         )
         with dumps.opened(dump) as stream:
-            found = list(explain.bad_lines(stream, ordinals, moment.latest_us))
-        rejects.add(connection, file_no, found)
+            bad[file_no] = explain.bad_lines(stream, ordinals, moment.latest_us)
+    return bad
 
 
 def _parse_texts(

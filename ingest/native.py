@@ -1,6 +1,6 @@
 """The `events` format: DuckDB parses whole files; no row of a good dump passes through Python.
 
-Bad rows are found here and explained in `ingest.explain`.
+Bad rows are found here, and explained in `ingest.explain`.
 """
 
 from __future__ import annotations
@@ -41,28 +41,64 @@ class NativeFile:
     cluster: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys of the objects of dumps. `has_repeats`: some object has a field twice."""
+
+    names: frozenset[str]
+    has_repeats: bool
+
+    @property
+    def are_fields(self) -> bool:
+        """Whether there is nothing but fields, each once."""
+        return not self.has_repeats and self.names <= set(FIELDS)
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that are read where these are the keys."""
+        return [
+            field
+            for field in FIELDS
+            if not self.are_fields or field in self.names or field in _ALWAYS_READ
+        ]
+
+
 def load(
     connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], latest_us: int
-) -> None:
+) -> Keys:
     """Parse dumps of one compression and source into a table, and find the rows that are no events.
 
     Rows stand in the order of the files' non-blank lines. `latest_us` is the newest time that is
-    believed. Raises duckdb.Error where a file cannot be read to its end.
+    believed. Returns the keys that a first part of the files uses: reading only those is half the
+    work, and `load_missed` looks for others. Raises duckdb.Error where a file cannot be read to
+    its end.
     """
-    seen = _known(_early_keys(connection, files))
-    has_attrs = False
-    _parse(connection, files, seen)
-    if _has_room_for_more(connection, files):
-        keys, has_repeats = _keys(connection, files)
-        has_attrs = has_repeats or not keys <= set(FIELDS)
-        if has_attrs:
-            seen = list(FIELDS)
-            _parse_whole(connection, files, has_repeats)
-        elif not keys <= set(seen):
-            seen = _known(keys)
-            _parse(connection, files, seen)
-    _lay_out(connection, files, seen, has_attrs)
-    _find_bad(connection, files, seen, latest_us)
+    keys = _keys(connection, f"(select json from {_objects(files)} limit {_SAMPLE_ROWS})")
+    _load(connection, files, keys, latest_us)
+    return keys
+
+
+def load_missed(
+    connection: duckdb.DuckDBPyConnection,
+    files: Sequence[NativeFile],
+    latest_us: int,
+    looked_for: Keys,
+    bad_marks: int | None,
+) -> bool:
+    """Parse the dumps again if they have keys that were not looked for. Returns whether they had.
+
+    `bad_marks` are the JSON keys that the lines of the bad rows could hold.
+    """
+    if not _has_room_for_more(connection, files, bad_marks):
+        return False
+    keys = _keys(connection, _objects(files))
+    has_own = not looked_for.are_fields  # then all of them were read
+    if (has_own or keys.names <= set(looked_for.fields)) and (
+        looked_for.has_repeats or not keys.has_repeats
+    ):
+        return False
+    _load(connection, files, keys, latest_us)
+    return True
 
 
 def good_rows(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> str:
@@ -85,9 +121,7 @@ def good_rows(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
         [name for name in named if name not in (*filled, "row_no", "keys", "more")]
         + [f"{value} as {name}" for name, value in filled.items()]
     )
-    found = connection.execute(f"select count(*) from {names.bad}").fetchone()
-    where = "" if found == (0,) else f" where row_no not in (select row_no from {names.bad})"
-    return f"select {columns} from {names.rows}{where}"
+    return f"select {columns} from {names.rows}{_where_good(connection, names, 'row_no')}"
 
 
 def bad_ordinals(
@@ -135,29 +169,24 @@ def _names(files: Sequence[NativeFile]) -> _Names:
     return _Names(*(f"{name}_{number}" for name in ("parsed", "told", "rows", "bad")))
 
 
-def _early_keys(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> set[str]:
-    """Keys that a first part of the files uses: reading only those is half the work."""
-    keys = connection.execute(
-        f"select distinct unnest(json_keys(json)) from (select json from {_objects(files)} "
-        f"limit {_SAMPLE_ROWS}) where json is not null and json_type(json) = 'OBJECT'"
-    ).fetchall()
-    return {key for (key,) in keys}
-
-
-def _keys(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]
-) -> tuple[set[str], bool]:
-    """The keys of all objects, and whether some object has a field twice."""
-    keys, has_repeats = connection.execute(
+def _keys(connection: duckdb.DuckDBPyConnection, objects: str) -> Keys:
+    [(names, has_repeats)] = connection.execute(
         f"select list_distinct(flatten(list(keys))), bool_or({_REPEATS}) "
-        f"from (select distinct json_keys(json) as keys from {_objects(files)} "
+        f"from (select distinct json_keys(json) as keys from {objects} "
         "where json is not null and json_type(json) = 'OBJECT')"
-    ).fetchall()[0]
-    return set(keys or ()), bool(has_repeats)
+    ).fetchall()
+    return Keys(frozenset(names or ()), bool(has_repeats))
 
 
-def _known(keys: set[str]) -> list[str]:
-    return [field for field in FIELDS if field in keys or field in _ALWAYS_READ]
+def _load(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], keys: Keys, latest_us: int
+) -> None:
+    if keys.are_fields:
+        _parse(connection, files, keys.fields)
+    else:
+        _parse_whole(connection, files, keys.has_repeats)
+    _lay_out(connection, files, keys.fields, has_attrs=not keys.are_fields)
+    _find_bad(connection, files, keys.fields, latest_us)
 
 
 def _parse(
@@ -309,17 +338,25 @@ def _bad_rows(
     return f"select {row_no} as row_no from {table} where {counted} <> {meant} or {wrong}"
 
 
-def _has_room_for_more(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> bool:
-    """Whether the files might have a field that was not read.
+def _has_room_for_more(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile], bad_marks: int | None
+) -> bool:
+    """Whether the good rows might have a key that was not read.
 
     Plain text that holds as many `":` as fields were read has no room for another. Of compressed
     files that is not known.
     """
     marks = [file.key_marks for file in files]
-    if None in marks:
+    if None in marks or bad_marks is None:
         return True
-    read = connection.execute(
+    names = _names(files)
+    [(read,)] = connection.execute(
         "select coalesce(sum(keys) + sum(coalesce(list_aggregate(more, 'count'), 0)), 0) "
-        f"from {_names(files).parsed}"
-    ).fetchone()
-    return read is None or int(read[0]) != sum(mark or 0 for mark in marks)
+        f"from {names.parsed}{_where_good(connection, names, 'rowid')}"
+    ).fetchall()
+    return int(read) != sum(mark or 0 for mark in marks) - bad_marks
+
+
+def _where_good(connection: duckdb.DuckDBPyConnection, names: _Names, row_no: str) -> str:
+    found = connection.execute(f"select count(*) from {names.bad}").fetchone()
+    return "" if found == (0,) else f" where {row_no} not in (select row_no from {names.bad})"

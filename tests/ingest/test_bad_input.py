@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
 
+from ingest import native
 from tests.ingest.warehouses import STARTED_AT, alive, kept, life
 from tests.queries.engine import ingest, rows, table, write_dump
 
@@ -510,6 +512,59 @@ def test_fields_of_their_own_are_kept_wherever_they_first_appear(tmp_path: Path)
     assert {"late": own, "late.gz": own, "apart": {"own": 1}} == {
         job: json.loads(attrs) for job, attrs in kept_attrs.items()
     }
+
+
+# a kind of line -> what a line of it holds, beside the number that tells it apart from others
+MIXED: dict[str, Callable[[int], bytes]] = {
+    "plain": lambda number: raw(b'"job_id":"a","step":%d}' % number),
+    "null": lambda number: raw(b'"job_id":"a","step":%d,"rank":null}' % number),
+    "escaped": lambda number: raw(b'"job_id":"a","step":%d,"team":"\\":"}' % number),
+    "rare": lambda number: raw(b'"job_id":"a","step":%d,"gpus":8}' % number),
+    "own": lambda number: raw(b'"job_id":"a","step":%d,"own":1}' % number),
+    "twice": lambda number: raw(b'"job_id":"a","step":%d,"step":0}' % number),
+    "broken": lambda number: raw(b'"job_id":"a","step":%d,"own":1,"ga' % number),
+    "unknown": lambda number: b'{"ts":1,"event":"x","job_id":"a","step":%d,"own":1}' % number,
+    "blank": lambda _: b"  ",
+}
+
+
+REJECTED = "select line_number from rejected_lines where file like '%/{dump}.jsonl' order by all"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_field_is_missed_however_lines_are_mixed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int
+) -> None:
+    """What the first lines say decides how a dump is read, and never what it says."""
+    chance = random.Random(seed)
+    monkeypatch.setattr(native, "_SAMPLE_ROWS", chance.choice([1, 4, 16]))
+    for dump in range(3):
+        kinds = ["plain"] * 10 + chance.sample([*MIXED], 4)
+        told = [(chance.choice(kinds), 100 * dump + place) for place in range(20)]
+        text = b"\n".join(MIXED[kind](number) for kind, number in told)
+        (tmp_path / f"{dump}.jsonl").write_bytes(text)
+        ingest(tmp_path / "warehouse", tmp_path / f"{dump}.jsonl")
+        events = [row for row in told if row[0] in ("plain", "null", "escaped", "rare", "own")]
+        loaded = kept(
+            tmp_path / "warehouse",
+            "select step, gpus, team, attrs from events where step between ? and ? order by step",
+            [100 * dump, 100 * dump + 99],
+        )
+
+        assert [
+            (
+                number,
+                8 if kind == "rare" else None,
+                '":' if kind == "escaped" else None,
+                '{"own":1}' if kind == "own" else None,
+            )
+            for kind, number in events
+        ] == loaded
+        assert [
+            place
+            for place, (kind, _) in enumerate(told, 1)
+            if kind in ("twice", "broken", "unknown")
+        ] == [number for (number,) in rows(tmp_path / "warehouse", REJECTED.format(dump=dump))]
 
 
 def test_a_value_that_is_no_text_is_kept_as_its_json_in_a_text_field(tmp_path: Path) -> None:

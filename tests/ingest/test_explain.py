@@ -15,7 +15,8 @@ LATEST_US = 1_800_000_000_000_000
 
 
 def places(text: bytes, ordinals: list[int]) -> list[int]:
-    return [bad.line_number for bad in explain.bad_lines(io.BytesIO(text), ordinals, LATEST_US)]
+    found = explain.bad_lines(io.BytesIO(text), ordinals, LATEST_US)
+    return [bad.line_number for bad in found.rejected]
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 64, 4_096])
@@ -37,6 +38,22 @@ def test_physical_numbers_hold_over_blank_lines_and_block_borders(
 def test_no_line_is_asked_for_past_the_end() -> None:
     assert [1] == places(b"bad", [0])
     assert [] == places(b"", [])
+
+
+@pytest.mark.parametrize("block", [1, 64, 4_096])
+def test_the_keys_of_what_is_asked_for_are_counted(
+    monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(explain, "_BLOCK", block)
+    text = b'{"a":1,"b":\n{"c": 2}\n\n{"d":"x\\":y","e":3\n"f":"\n:'
+
+    assert [2, 1, 2, 1, 0] == [
+        explain.bad_lines(io.BytesIO(text), [place], LATEST_US).key_marks for place in range(5)
+    ]
+    assert 6 == explain.bad_lines(io.BytesIO(text), [0, 1, 2, 3, 4], LATEST_US).key_marks
+    apart = b'{"a" :1\n{"b":1'
+    assert explain.bad_lines(io.BytesIO(apart), [0], LATEST_US).key_marks is None
+    assert 1 == explain.bad_lines(io.BytesIO(apart), [1], LATEST_US).key_marks
 
 
 def test_a_line_is_shown_by_its_first_characters_whatever_its_bytes() -> None:
