@@ -18,14 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest import fields
-from ingest.dumps import LONGEST_LINE, KeyMarks
+from ingest.dumps import BLOCK, LONGEST_LINE, KeyMarks
 from ingest.events import Reason, Rejected
 
 KEPT_CHARACTERS = 2_000
 
 Positions = npt.NDArray[np.int64]
 
-_BLOCK = 4 * 1024 * 1024
 _BLANK = b" \t\n\v\f\r"
 _TIME = re.compile(
     rf"\d{{4}}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|{fields.OFFSET})", re.ASCII
@@ -58,8 +57,8 @@ def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> BadLines
         starts, ends = _line_bounds(block)
         filled = _filled(block, starts, ends)
         counted = ordinal + np.cumsum(filled) - 1
-        here = wanted[(wanted >= ordinal) & (wanted <= counted[-1])]
-        places = np.searchsorted(counted, here).tolist()
+        first, last = np.searchsorted(wanted, (ordinal, counted[-1] + 1))
+        places = np.searchsorted(counted, wanted[first:last]).tolist()
         lines = [block[starts[place] : ends[place]] for place in places]
         marks.count(b"".join(line + b"\n" for line in lines))
         rejected += [
@@ -84,7 +83,7 @@ def shown(line: bytes) -> str:
 
 def _whole_lines(stream: BinaryIO) -> Iterator[bytes]:
     """The stream in blocks that end with a line end, the last one perhaps without."""
-    while block := stream.read(_BLOCK):
+    while block := stream.read(BLOCK):
         yield block if block.endswith(b"\n") else block + stream.readline()
 
 

@@ -298,44 +298,29 @@ def _find_bad(
     seen: Sequence[str],
     latest_us: int,
 ) -> None:
-    """List the rows that cannot be events. Most dumps have none, which a few aggregates prove."""
+    """List the rows that cannot be events. Most dumps have none.
+
+    Each condition is looked for alone: what is known of a column's least and greatest value rules
+    most of them out, and a column is read only where it does not.
+    """
     names = _names(files)
     plain = [field for field in seen if field in PLAIN]
     rare = [field for field in seen if field not in PLAIN]
+    of_few = " or ".join(_wrong("more", rare, latest_us))
     selects = [
-        select
-        for table, row_no, counted, fields in (
-            (names.parsed, "rowid", "keys", plain),
-            (names.told, "row_no", "more", rare),
-        )
-        if (select := _bad_rows(connection, table, row_no, counted, fields, latest_us))
+        *(
+            f"select rowid as row_no from {names.parsed} where {condition}"
+            for condition in _wrong("keys", plain, latest_us)
+        ),
+        f"select row_no from {names.told} where {of_few}",
     ]
-    connection.execute(
-        f"create or replace temp table {names.bad} as "
-        + (" union ".join(selects) or "select cast(null as bigint) as row_no where false")
-    )
+    connection.execute(f"create or replace temp table {names.bad} as {' union '.join(selects)}")
 
 
-def _bad_rows(
-    connection: duckdb.DuckDBPyConnection,
-    table: str,
-    row_no: str,
-    counted: str,
-    fields: Sequence[str],
-    latest_us: int,
-) -> str | None:
-    """A select of the rows that are no events by these fields, if there are any."""
-    conditions = faults(fields, latest_us)
-    filled = " + ".join(f"count({column(field)})" for field in fields) or "0"
-    some = " or ".join(f"bool_or({condition})" for condition in conditions) or "false"
-    has_bad = connection.execute(
-        f"select coalesce(sum({counted}) <> {filled} or {some}, false) from {table}"
-    ).fetchone()
-    if has_bad != (True,):
-        return None
-    wrong = " or ".join(f"coalesce({condition}, false)" for condition in conditions)
-    meant = _filled(column(field) for field in fields)
-    return f"select {row_no} as row_no from {table} where {counted} <> {meant} or {wrong}"
+def _wrong(counted: str, fields: Sequence[str], latest_us: int) -> list[str]:
+    """Conditions under which a row is no event by these fields, of which it has `counted`."""
+    meant = _filled(column(field) for field in fields) or "0"
+    return [f"{counted} <> {meant}", *faults(fields, latest_us)]
 
 
 def _has_room_for_more(
@@ -351,8 +336,10 @@ def _has_room_for_more(
         return True
     names = _names(files)
     [(read,)] = connection.execute(
-        "select coalesce(sum(keys) + sum(coalesce(list_aggregate(more, 'count'), 0)), 0) "
-        f"from {names.parsed}{_where_good(connection, names, 'rowid')}"
+        "select (select coalesce(sum(keys), 0) "
+        f"from {names.parsed}{_where_good(connection, names, 'rowid')}) + "
+        "(select coalesce(sum(more), 0) "
+        f"from {names.told}{_where_good(connection, names, 'row_no')})"
     ).fetchall()
     return int(read) != sum(mark or 0 for mark in marks) - bad_marks
 

@@ -14,8 +14,6 @@ import polars as pl
 TABLES = ("plain_events", "told_events")
 
 _OF_THE_DUMP = ("file_no", "source_no")
-# Few events are equal in these and not in everything else.
-_TOLD_APART_BY = ("job_key", "at_us", "event", "phase", "stage", "rank", "step")
 _SORTED_AT_ONCE = 20_000_000  # 160 MB
 # what is concluded from an event is no part of what it says: rules may change between two dumps
 _CONCLUDED = ("cause_category", "cause_rule", "cause_rank", "evidence", "evidence_line")
@@ -96,39 +94,21 @@ def batch_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
 
 
 def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether two rows of the batch are equal. Only rows that are alike are compared in full."""
-    values = _batch_values(connection)
-    alike = _identity({name: values[name] for name in _TOLD_APART_BY})
-    shared = _told_more_than_once(connection, alike)
-    if shared.is_empty():
-        return False
-    connection.register("alike", shared)
-    found = connection.execute(
-        f"select 1 from (select {_identity(values)} as identity from batch "
-        f"where {alike} in (select identity from alike)) "
-        "group by identity having count(*) > 1 limit 1"
-    ).fetchall()
-    connection.unregister("alike")
-    return bool(found)
+    """Whether two rows of the batch are equal.
 
-
-def _told_more_than_once(connection: duckdb.DuckDBPyConnection, alike: str) -> pl.DataFrame:
-    """`identity`: the values of an expression over `batch` that two rows share.
-
-    Sorted as bare numbers, which takes half as long as to group by them; so many at once that
-    memory stays bounded.
+    Bare numbers are sorted in a tenth of the time that it takes to group by them; so many at once
+    that memory stays bounded.
     """
+    identities = f"select {_identity(_batch_values(connection))} as identity from batch"
     [(rows,)] = connection.execute("select count(*) from batch").fetchall()
     parts = 1 + rows // _SORTED_AT_ONCE
-    shared = []
     for part in range(parts):
         mine = "" if parts == 1 else f" where identity % {parts} = {part}"
-        told: pl.DataFrame = connection.sql(
-            f"select identity from (select {alike} as identity from batch){mine}"
-        ).pl()
-        told = told.sort("identity")
-        shared.append(told.filter(pl.col("identity") == pl.col("identity").shift()))
-    return pl.concat(shared)
+        told: pl.DataFrame = connection.sql(f"select identity from ({identities}){mine}").pl()
+        in_order = told["identity"].sort()
+        if (in_order == in_order.shift()).any():
+            return True
+    return False
 
 
 def _speaks_of_known_jobs(connection: duckdb.DuckDBPyConnection) -> bool:

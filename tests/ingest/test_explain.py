@@ -24,7 +24,7 @@ def places(text: bytes, ordinals: list[int]) -> list[int]:
 def test_physical_numbers_hold_over_blank_lines_and_block_borders(
     monkeypatch: pytest.MonkeyPatch, seed: int, block: int
 ) -> None:
-    monkeypatch.setattr(explain, "_BLOCK", block)
+    monkeypatch.setattr(explain, "BLOCK", block)
     chance = random.Random(seed)
     words = (b"", b"   ", b"\t", b"\r", b"\x0b", b"\x0c ", b"bad", b"bad\r", b" bad ", b"x" * 99)
     lines = [b"first", *(chance.choice(words) for _ in range(300))]
@@ -44,7 +44,7 @@ def test_no_line_is_asked_for_past_the_end() -> None:
 def test_the_keys_of_what_is_asked_for_are_counted(
     monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(explain, "_BLOCK", block)
+    monkeypatch.setattr(explain, "BLOCK", block)
     text = b'{"a":1,"b":\n{"c": 2}\n\n{"d":"x\\":y","e":3\n"f":"\n:'
 
     assert [2, 1, 2, 1, 0] == [
