@@ -44,15 +44,13 @@ class BadLines:
     key_marks: int | None
 
 
-def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> BadLines:
+def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> Iterator[BadLines]:
     """Find rows by their ordinals among non-blank lines (ascending, from 0), and what is wrong.
 
-    Reads the stream once, in blocks; only the lines asked for are decoded.
+    Reads the stream once, and gives some lines at a time; only those asked for are decoded.
     """
     wanted = np.asarray(ordinals)
     number = ordinal = 0
-    rejected = []
-    marks = KeyMarks()
     for block in _whole_lines(stream):
         starts, ends = _line_bounds(block)
         filled = _filled(block, starts, ends)
@@ -60,14 +58,15 @@ def bad_lines(stream: BinaryIO, ordinals: list[int], latest_us: int) -> BadLines
         first, last = np.searchsorted(wanted, (ordinal, counted[-1] + 1))
         places = np.searchsorted(counted, wanted[first:last]).tolist()
         lines = [block[starts[place] : ends[place]] for place in places]
+        marks = KeyMarks()
         marks.count(b"".join(line + b"\n" for line in lines))
-        rejected += [
+        rejected = [
             explain(number + place + 1, line, latest_us)
             for place, line in zip(places, lines, strict=True)
         ]
+        yield BadLines(rejected, marks.found)
         number += len(starts)
         ordinal = int(counted[-1]) + 1
-    return BadLines(rejected, marks.found)
 
 
 def explain(number: int, line: bytes, latest_us: int) -> Rejected:

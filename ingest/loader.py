@@ -28,6 +28,7 @@ from ingest import (
 )
 from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
+from ingest.events import Rejected
 from ingest.ledger import Incoming, Numbered
 from ingest.moment import Moment
 from ingest.settings import Settings
@@ -35,6 +36,7 @@ from ingest.warehouse import Warehouse, scratch
 
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
+_SET_ASIDE_AT_ONCE = 50_000  # lines, of two thousand characters at the most
 _SMALL_WAREHOUSE_BYTES = 16 * 1024 * 1024
 # passes of the optimizer that take longer over small tables than they save
 _FOR_MANY_ROWS = "join_order,statistics_propagation,common_subplan,join_filter_pushdown"
@@ -228,12 +230,14 @@ def _parse_native(
     moment: Moment,
 ) -> list[_Parsed]:
     files = [_native_file(one, reading) for one in group]
+    newest = rejects.newest(connection)
     try:
         if group[0].incoming.fingerprint.needs_mending:
             files = [_mended(connection, folder, group[0], files[0])]
-        bad = _load_native(connection, group, files, moment)
+        _load_native(connection, group, files, moment)
     except duckdb.Error:
         connection.abort()  # a result that broke off holds the connection
+        rejects.take_back(connection, newest)
         if len(group) > 1:
             return [
                 parsed
@@ -241,9 +245,7 @@ def _parse_native(
                 for parsed in _parse_native(connection, folder, [one], reading, moment)
             ]
         files = [_mended(connection, folder, group[0], files[0])]
-        bad = _load_native(connection, group, files, moment)
-    for file_no, lines in bad.items():
-        rejects.add(connection, file_no, lines.rejected)
+        _load_native(connection, group, files, moment)
     select = native.good_rows(connection, files)
     return [_Parsed(select, lambda: native.forget(connection, files))]
 
@@ -253,15 +255,14 @@ def _load_native(
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-) -> dict[int, explain.BadLines]:
-    """Load dumps, and return the lines of each that are no events."""
+) -> None:
+    """Load dumps, and set their lines aside that are no events."""
+    newest = rejects.newest(connection)
     looked_for = native.load(connection, files, moment.latest_us)
-    bad = _bad_lines(connection, group, files, moment)
-    marks = [lines.key_marks for lines in bad.values()]
-    bad_marks = None if None in marks else sum(mark or 0 for mark in marks)
+    bad_marks = _explain(connection, group, files, moment)
     if native.load_missed(connection, files, moment.latest_us, looked_for, bad_marks):
-        return _bad_lines(connection, group, files, moment)
-    return bad
+        rejects.take_back(connection, newest)
+        _explain(connection, group, files, moment)
 
 
 def _native_file(one: Numbered, reading: Reading) -> native.NativeFile:
@@ -296,24 +297,32 @@ def _mended(
     return replace(file, path=path, compression="none", key_marks=None)
 
 
-def _bad_lines(
+def _explain(
     connection: duckdb.DuckDBPyConnection,
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-) -> dict[int, explain.BadLines]:
+) -> int | None:
+    """Set the bad lines of dumps aside. Returns how many JSON keys they could hold, if known."""
     numbered = {one.file_no: one for one in group}
     paths = {file.file_no: file for file in files}
-    bad = {}
+    marks: list[int | None] = []
     for file_no, ordinals in native.bad_ordinals(connection, files).items():
         dump = replace(
             numbered[file_no].incoming.file,
             path=paths[file_no].path,
             compression=paths[file_no].compression,
         )
+        found: list[Rejected] = []
         with dumps.opened(dump) as stream:
-            bad[file_no] = explain.bad_lines(stream, ordinals, moment.latest_us)
-    return bad
+            for some in explain.bad_lines(stream, ordinals, moment.latest_us):
+                marks.append(some.key_marks)
+                found += some.rejected
+                if len(found) >= _SET_ASIDE_AT_ONCE:
+                    rejects.add(connection, file_no, found)
+                    found = []
+        rejects.add(connection, file_no, found)
+    return None if None in marks else sum(mark or 0 for mark in marks)
 
 
 def _parse_texts(

@@ -53,6 +53,17 @@ def add_breaks(
     )
 
 
+def newest(connection: duckdb.DuckDBPyConnection) -> int:
+    """The line that was set aside last, for `take_back`."""
+    [(place,)] = connection.execute("select coalesce(max(rowid), -1) from rejects").fetchall()
+    return int(place)
+
+
+def take_back(connection: duckdb.DuckDBPyConnection, place: int) -> None:
+    """Forget what was set aside since that was the newest line."""
+    connection.execute("delete from rejects where rowid > ?", [place])
+
+
 def mute(connection: duckdb.DuckDBPyConnection) -> set[int]:
     """The dumps of which every line was set aside. Reads `batch`, before known events leave it."""
     rows = connection.execute(

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 import zstandard
 
@@ -565,6 +566,24 @@ def test_no_field_is_missed_however_lines_are_mixed(
             for place, (kind, _) in enumerate(told, 1)
             if kind in ("twice", "broken", "unknown")
         ] == [number for (number,) in rows(tmp_path / "warehouse", REJECTED.format(dump=dump))]
+
+
+def test_a_dump_that_is_read_again_sets_its_bad_lines_aside_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    load_missed = native.load_missed
+
+    def fail_once(*_: object) -> bool:
+        monkeypatch.setattr(native, "load_missed", load_missed)
+        raise duckdb.InvalidInputException("it broke off")
+
+    monkeypatch.setattr(native, "load_missed", fail_once)
+    (tmp_path / "dump.jsonl").write_bytes(b"broken\n" + lines("a", 3))
+    ingest(tmp_path / "warehouse", tmp_path / "dump.jsonl")
+
+    assert [(1, "not_json")] == rows(
+        tmp_path / "warehouse", "select line_number, reason from rejected_lines"
+    )
 
 
 def test_a_value_that_is_no_text_is_kept_as_its_json_in_a_text_field(tmp_path: Path) -> None:
