@@ -37,6 +37,9 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
     "--process-per-site",  # what one page has compiled the next one need not: see `context`
+    # pages live for seconds beside other tests, and no processor is idle: compiling their code to
+    # run faster, in threads of its own, is more work than it saves
+    "--js-flags=--single-threaded --no-opt --no-maglev",
 )
 
 
