@@ -21,7 +21,7 @@ _KEPT = Path(__file__).with_name("kept.sql")
 # What is computed at once, for each GiB that the engine may take.
 _EVENTS_A_GIB = 6_000_000
 _ATTEMPT_DAYS_A_GIB = 200_000
-_FEW_EVENTS = 100_000  # are copied before they are read: see `_scope`
+_FEW_EVENTS = 100_000  # cost less to copy than to plan where they stand, for each model anew
 _OF_TOUCHED_DAYS = "day in (select day from touched_days)"
 _OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
 
@@ -125,10 +125,10 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
     parts = _parts(extent, settings)
     for part in range(parts):
         _scope(connection, extent, part, parts, None)
-        model.compute(connection, "staging", "facts", "losses")
+        model.compute(connection, "staging", "facts", "losses", stores_all=extent.is_small)
         yield f"({_OF_TOUCHED_JOBS} and {_mine('base_job_no', part, parts)})"
-        model.forget(connection, "staging", "facts", "losses")
-    _unscope(connection)
+        model.forget(connection, "staging", "facts", "losses", stores_all=extent.is_small)
+    _unscope(connection, extent)
 
 
 def computed_rollups(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
@@ -208,16 +208,16 @@ def _recompute(
     parts = _parts(extent, settings)
     for part in range(parts):
         _scope(connection, extent, part, parts, since_file_no)
-        model.compute(connection, "staging", "facts", "losses")
+        model.compute(connection, "staging", "facts", "losses", stores_all=extent.is_small)
         _touch_days(connection, "")
         _keep(connection, part, parts)
         detail.write(warehouse, part)
-        model.forget(connection, "staging", "facts", "losses")
+        model.forget(connection, "staging", "facts", "losses", stores_all=extent.is_small)
         if may_commit:
             # the room of what was dropped is free only now: some gigabytes for each part
             connection.execute("commit")
             connection.execute("begin")
-    _unscope(connection)
+    _unscope(connection, extent)
     if is_part:
         _note_unpublished(connection)
     _roll_up(connection, settings, may_commit=may_commit)
@@ -257,6 +257,11 @@ class _Extent:
     events: int
     first_us: int
     last_us: int
+
+    @property
+    def is_small(self) -> bool:
+        """Whether what is read through is copied first, once for all models that read it."""
+        return self.events <= _FEW_EVENTS
 
 
 def _extent(connection: duckdb.DuckDBPyConnection) -> _Extent:
@@ -310,8 +315,7 @@ def _scope(
 ) -> None:
     """`scoped_events`: every event of one part of the touched jobs, each with a number.
 
-    The batch is read where it stands; what was known of its jobs before is gathered first. Few
-    events are copied: each model that reads them plans where they stand anew, which takes longer.
+    The batch is read where it stands; what was known of its jobs before is gathered first.
     """
     since = 2**31 - 1 if since_file_no is None else since_file_no
     mine = _mine("job_no", part, parts)
@@ -327,10 +331,8 @@ def _scope(
             f"where file_no >= {since} and {mine}",
         ]
     told = " union all by name ".join(selects)
-    if extent.events <= _FEW_EVENTS:
-        connection.execute(f"create or replace temp table scoped_rows as {told}")
-        told = "from scoped_rows"
-    connection.execute(f"create or replace temp view scoped_events as {told}")
+    kind = "table" if extent.is_small else "view"
+    connection.execute(f"create or replace temp {kind} scoped_events as {told}")
 
 
 def _mine(job_no: str, part: int, parts: int) -> str:
@@ -344,9 +346,8 @@ def _mine(job_no: str, part: int, parts: int) -> str:
     )
 
 
-def _unscope(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("drop view scoped_events")
-    connection.execute("drop table if exists scoped_rows")
+def _unscope(connection: duckdb.DuckDBPyConnection, extent: _Extent) -> None:
+    connection.execute(f"drop {'table' if extent.is_small else 'view'} scoped_events")
     for table in store.TABLES:
         connection.execute(f"drop table known_{table}")
 

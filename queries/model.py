@@ -96,22 +96,25 @@ def models(*layers: str) -> tuple[Model, ...]:
     return tuple(found[name] for name in TopologicalSorter(reads).static_order())
 
 
-def compute(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
+def compute(connection: duckdb.DuckDBPyConnection, *layers: str, stores_all: bool = False) -> None:
     """Run the models of these layers into temporary tables of their names.
+
+    Those that are read through are views, unless `stores_all`: of few rows it takes less time to
+    copy them than to plan them anew for each model that reads them.
 
     Reads the temporary tables `scoped_events`, `woven_jobs`, `calendar`, `calendar_pieces`,
     `exclusions`, `settings` (for alerts and rollups `touched_days`) and the warehouse's `files`,
     `sources`, `job_keys`, `scheduler_jobs`.
     """
     for model in models(*layers):
-        kind = "table" if model.is_stored else "view"
+        kind = "table" if stores_all or model.is_stored else "view"
         _run(connection, f"create or replace temp {kind} {model.name} as {model.sql}")
 
 
-def forget(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
+def forget(connection: duckdb.DuckDBPyConnection, *layers: str, stores_all: bool = False) -> None:
     """Drop what `compute` made, newest first."""
     for model in reversed(models(*layers)):
-        kind = "table" if model.is_stored else "view"
+        kind = "table" if stores_all or model.is_stored else "view"
         connection.execute(f"drop {kind} if exists temp.{model.name}")
 
 

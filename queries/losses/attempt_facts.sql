@@ -142,14 +142,12 @@ inner join calendar_pieces as ended_days
         ended_days.utc_day = windows.last_us // 86400000000
         and windows.last_us >= ended_days.from_us
         and windows.last_us < ended_days.to_us
-left join job_attributes as attributes on windows.job_no = attributes.job_no
 left join first_batches on windows.attempt_no = first_batches.attempt_no
 left join calendar_pieces as first_batch_days
     on
         first_batch_days.utc_day = first_batches.first_batch_us // 86400000000
         and first_batches.first_batch_us >= first_batch_days.from_us
         and first_batches.first_batch_us < first_batch_days.to_us
-left join attempt_areas as areas on windows.attempt_no = areas.attempt_no
 left join attempt_causes as causes
     on
         windows.job_no = causes.job_no
@@ -168,3 +166,5 @@ left join interruption_losses as losses
         windows.job_no = losses.job_no
         and windows.attempt = losses.attempt
 left join excluded_jobs as excluded on windows.job_no = excluded.job_no
+left join job_attributes as attributes on windows.job_no = attributes.job_no
+left join attempt_areas as areas on windows.attempt_no = areas.attempt_no

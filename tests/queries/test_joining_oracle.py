@@ -30,11 +30,14 @@ def told_formats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("seeds", "timezone"), [(range(300), "UTC"), (range(1000, 1300), "Asia/Kolkata")]
+    ("seeds", "timezone", "most_copied"),
+    # the second is read where it stands, as many events are
+    [(range(300), "UTC", 1_000_000), (range(1000, 1300), "Asia/Kolkata", 0)],
 )
 def test_engine_and_oracle_agree_on_random_fleets_of_several_sources(
-    seeds: range, timezone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seeds: range, timezone: str, most_copied: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(facts, "_FEW_EVENTS", most_copied)
     config = tmp_path / "ett.toml"
     config.write_text(f'timezone = "{timezone}"\n', encoding="utf-8")
     monkeypatch.setenv("ETT_CONFIG", str(config))

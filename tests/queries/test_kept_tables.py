@@ -22,12 +22,14 @@ def test_kept_tables_have_the_columns_of_their_models(
     kept: dict[str, Columns] = {}
     forget = model.forget
 
-    def noting(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
+    def noting(
+        connection: duckdb.DuckDBPyConnection, *layers: str, stores_all: bool = False
+    ) -> None:
         for each in model.models(*layers):
             if each.name in (*model.KEPT_FACTS, *model.KEPT_ROLLUPS):
                 given[each.name] = columns(connection, each.name)
                 kept[each.name] = columns(connection, f"{each.name}_kept")
-        forget(connection, *layers)
+        forget(connection, *layers, stores_all=stores_all)
 
     monkeypatch.setattr(facts.model, "forget", noting)
 
