@@ -41,8 +41,7 @@ ingest: ## your dumps -> warehouse: make ingest LOGS="PATH..." (files, folders, 
 # whatever the caller's shell says: each of the processes that tests start would compile everything anew
 test: export PYTHONDONTWRITEBYTECODE :=
 test: ## set up, then everything that must hold: make check, every test far from UTC, those that read times again in UTC
-	@tools/install dev
-	@tools/test-programs
+	@tools/test-programs & tools/install dev && wait
 	@$(MAKE) --no-print-directory check
 	@# in UTC a local time that is taken for one of UTC, or the other way round, would pass
 	TZ=$(tokyo) $(bin)/python -m pytest $(parallel)
