@@ -58,6 +58,9 @@ def _run(name: str, module: str) -> int:
     except KeyboardInterrupt:
         _say_stopped(name)
         return _INTERRUPTED
+    finally:
+        # else an interpreter that ends finds, and lists, what the engine's module never let go of
+        gc.unfreeze()
 
 
 def _imported(name: str) -> ModuleType:

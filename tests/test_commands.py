@@ -129,3 +129,14 @@ def test_a_command_whose_words_cannot_be_written_says_so(tmp_path: Path) -> None
 
     assert ended.returncode != 0
     assert "No space left on device" in ended.stderr
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help_is_all_that_a_command_says_that_is_asked_for_it(script: str) -> None:
+    """A module that finds its objects alive when the interpreter ends would list them."""
+    helped = subprocess.run(
+        [*started(script), "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (0, "") == (helped.returncode, helped.stderr)
+    assert helped.stdout.startswith(("usage: ", "Usage: "))
