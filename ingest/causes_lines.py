@@ -133,21 +133,14 @@ def _matching(
     """Of the lines that each pattern suspects those that it matches. All are asked at once: one by
     one they take longer for a message than its text does.
     """
-    text = pl.col("text")
-    asked = {
-        str(number): (text if len(places) == len(texts) else text.gather(places), pattern)
+    hits = {
+        str(number): _hits(pl.col("text").gather(places), pattern).implode()
         for number, (places, pattern) in enumerate(zip(suspects, patterns, strict=True))
         if len(places)
     }
-    told = (
-        texts.rename("text")
-        .to_frame()
-        .select(
-            _hits(lines, pattern).implode().alias(name) for name, (lines, pattern) in asked.items()
-        )
-    )
+    told = texts.rename("text").to_frame().select(**hits)
     return [
-        places[told[str(number)][0].to_numpy()] if str(number) in asked else places
+        places[told[str(number)][0].to_numpy()] if str(number) in hits else places
         for number, places in enumerate(suspects)
     ]
 

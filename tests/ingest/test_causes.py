@@ -21,7 +21,7 @@ import pytest
 
 from bench.causes import accuracy, judged
 from bench.labelled import FOLDER, NONE, Log, Message, logs, messages
-from ingest import causes_exits
+from ingest import causes_exits, causes_lines
 from ingest.causes import (
     MESSAGE_CHARACTERS,
     Cause,
@@ -369,6 +369,25 @@ def test_a_frame_is_judged_as_its_rows_are() -> None:
               one.evidence)
         for one in expected
     ] == frame.select("cause_category", "cause_rule", "cause_rank", "evidence").rows()  # fmt: skip
+
+
+def test_a_line_is_judged_alike_whatever_stands_beside_it() -> None:
+    rng = random.Random(7)
+    told = [line for one in messages("written") for line in (one.text or "").splitlines()]
+    told = rng.sample(told, 150)
+    alone = {line: judged_lines([line]) for line in told}
+
+    for _ in range(100):
+        lines = rng.choices(told, k=rng.choice((2, 3, 5, 20)))
+
+        assert [
+            (place, *one[1:]) for place, line in enumerate(lines) for one in alone[line]
+        ] == judged_lines(lines)
+
+
+def judged_lines(lines: list[str]) -> list[tuple[int, int, str]]:
+    places, rules, texts = causes_lines.judged(causes_lines.as_series(lines), shipped())
+    return list(zip(places.tolist(), rules.tolist(), texts.to_list(), strict=True))
 
 
 def test_a_frame_keeps_its_rows_and_columns() -> None:
