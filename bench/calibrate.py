@@ -89,7 +89,7 @@ def main() -> int:
 def probe() -> str:
     """A number that changes when the scores do: of a few series of either kind, drawn anew."""
     panels = (latencies(1, 6, 300, 12.0, World()), events(2, 6, 300, 1.0, WORLD_OF_EVENTS))
-    found = [cusum.sums(panel) for panel in panels]
+    found = [cusum.sums(panel, np.zeros(len(panel.keys), np.int64)) for panel in panels]
     whole = sum(
         float(np.nansum(part)) for each in found for part in (each.slow, each.fast, each.fall)
     )

@@ -79,6 +79,17 @@ def fit(block: Block) -> Baseline:
     return _fit_rates(block) if block.is_rate else _fit_levels(block)
 
 
+def is_ready(block: Block) -> NDArray[np.bool_]:
+    """Which series of a block of BASELINE_DAYS days were told of for long enough to learn from."""
+    is_told = block.weight > 0
+    ready = (_span(is_told) >= method.LEAST_BASELINE_DAYS) & (
+        is_told.sum(1) >= method.LEAST_BASELINE_VALUES
+    )
+    if not block.is_rate:
+        ready &= block.weight.sum(1) >= method.LEAST_BASELINE_OBSERVATIONS
+    return np.asarray(ready)
+
+
 def score(baseline: Baseline, block: Block) -> Scores:
     """Score the days of a block, uncut."""
     slots = np.arange(block.value.shape[1]) % method.WEEK
@@ -131,11 +142,9 @@ def _fit_levels(block: Block) -> Baseline:
     z = (y - level[:, None] - _weekly(weekday)) / sd * told
     scale, stretch = _calibrated(z, told)
     scale = np.maximum(scale, method.LEAST_SPREAD / np.sqrt(day + shared))
-    observations = block.weight.sum(1)
-    span = _span(is_told)
     return Baseline(
         False,
-        _is_long(span, is_told) & (observations >= method.LEAST_BASELINE_OBSERVATIONS),
+        is_ready(block),
         level,
         weekday,
         day,
@@ -144,9 +153,9 @@ def _fit_levels(block: Block) -> Baseline:
         np.zeros(len(y)),
         scale,
         stretch,
-        span,
+        _span(is_told),
         days,
-        observations,
+        block.weight.sum(1),
     )
 
 
@@ -174,10 +183,9 @@ def _fit_rates(block: Block) -> Baseline:
     centre = _cut(raw, method.CLIP).sum(1) / np.maximum(days, 1)
     scale, stretch = _calibrated((raw - centre[:, None]) * told, told)
     zero = np.zeros(len(total))
-    span = _span(is_told)
     return Baseline(
         True,
-        _is_long(span, is_told),
+        is_ready(block),
         level,
         weekday,
         zero,
@@ -186,7 +194,7 @@ def _fit_rates(block: Block) -> Baseline:
         centre,
         np.maximum(scale, 0.5),
         stretch,
-        span,
+        _span(is_told),
         days,
         whole / unit,
     )
@@ -194,12 +202,6 @@ def _fit_rates(block: Block) -> Baseline:
 
 def _span(is_told: NDArray[np.bool_]) -> Floats:
     return np.where(is_told.any(1), is_told.shape[1] - np.argmax(is_told, axis=1), 0.0)
-
-
-def _is_long(span: Floats, is_told: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return np.asarray(
-        (span >= method.LEAST_BASELINE_DAYS) & (is_told.sum(1) >= method.LEAST_BASELINE_VALUES)
-    )
 
 
 def _calibrated(z: Floats, told: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from queries.detection import baseline, method
 from queries.detection.baseline import Block
-from queries.detection.mix import Floats
+from queries.detection.mix import Floats, Ints
 from queries.detection.series import Panel
 
 BEFORE_DAYS = method.BASELINE_DAYS + method.LAG_DAYS
@@ -27,14 +27,19 @@ class Sums:
     volume: Floats
 
 
-def sums(panel: Panel, since: int = 0) -> Sums:
-    """Judge every day from `since` on of every series by the baseline of its week."""
+def sums(panel: Panel, since: Ints) -> Sums:
+    """Judge each series by the baseline of every week, from that of its day in `since` on."""
     found = Sums(*(np.full(panel.value.shape, np.nan) for _ in range(4)))
     for begin in range(0, len(panel.keys), _AT_ONCE):
-        rows = slice(begin, begin + _AT_ONCE)
-        block = padded(panel, rows)
-        for first in range(week_of(since), panel.days, method.WEEK):
-            _judge(block, first, min(first + method.WEEK, panel.days), found, rows)
+        asked = since[begin : begin + _AT_ONCE]
+        block = padded(panel, slice(begin, begin + _AT_ONCE))
+        for first in range(week_of(int(asked.min())), panel.days, method.WEEK):
+            last = min(first + method.WEEK, panel.days)
+            is_ready = baseline.is_ready(piece(block, first, first + method.BASELINE_DAYS))
+            rows = np.flatnonzero(is_ready & (asked < last))
+            if len(rows) > 0:
+                known = piece(block, first, BEFORE_DAYS + last, rows)
+                _judge(known, last - first, found, np.ix_(begin + rows, np.arange(first, last)))
     return found
 
 
@@ -43,23 +48,19 @@ def week_of(day: int) -> int:
     return day // method.WEEK * method.WEEK
 
 
-def _judge(block: Block, first: int, last: int, found: Sums, rows: slice) -> None:
-    """Fill in the days [first, last), which share a baseline."""
-    learnt = baseline.fit(piece(block, first, first + method.BASELINE_DAYS))
-    if not learnt.is_ready.any():
-        return
-    begins = first + method.BASELINE_DAYS
-    judged = baseline.score(learnt, piece(block, begins, begins + method.LAG_DAYS + last - first))
-    found.volume[rows, first:last] = np.where(learnt.is_ready, learnt.volume, np.nan)[:, None]
-    z = judged.z[:, -(method.TRAIL_DAYS - 1 + last - first) :]
+def _judge(block: Block, days: int, found: Sums, place: tuple[Ints, ...]) -> None:
+    """Fill in, at `place`, the last `days` of a block, by the baseline that it begins with."""
+    learnt = baseline.fit(piece(block, 0, method.BASELINE_DAYS))
+    judged = baseline.score(learnt, piece(block, method.BASELINE_DAYS, block.value.shape[1]))
+    found.volume[place] = learnt.volume[:, None]
+    z = judged.z[:, -(method.TRAIL_DAYS - 1 + days) :]
     for out, scores, k, cut in (
         (found.slow, z, method.SLOW_K, method.SLOW_CUT),
         (found.fast, z, method.FAST_K, method.FAST_CUT),
         (found.fall, -z, method.SLOW_K, method.SLOW_CUT),
     ):
         even = np.clip(scores, method.LOWER_CUT, cut) / learnt.stretch[:, None]
-        total = _summed(np.nan_to_num(even - k, nan=0.0), last - first)
-        out[rows, first:last] = np.where(learnt.is_ready[:, None], total, np.nan)
+        out[place] = _summed(np.nan_to_num(even - k, nan=0.0), days)
 
 
 def padded(panel: Panel, rows: slice | list[int]) -> Block:
@@ -72,10 +73,10 @@ def padded(panel: Panel, rows: slice | list[int]) -> Block:
     return Block(panel.is_rate, wide(panel.value), wide(panel.weight), wide(panel.squares))
 
 
-def piece(block: Block, first: int, last: int) -> Block:
-    """The days [first, last) of a block."""
-    days = slice(first, last)
-    return Block(block.is_rate, block.value[:, days], block.weight[:, days], block.squares[:, days])
+def piece(block: Block, first: int, last: int, rows: Ints | slice = slice(None)) -> Block:
+    """The days [first, last) of the series `rows` of a block."""
+    arrays = (block.value, block.weight, block.squares)
+    return Block(block.is_rate, *(each[rows, first:last] for each in arrays))
 
 
 def onset(z: Floats, precision: Floats) -> int:

@@ -143,7 +143,7 @@ def history(panel: Panel) -> History:
     found: list[Episode] = []
     while begins:
         part = _only(panel, np.array(list(begins)))
-        judged = _Judged(cusum.sums(part, min(begins.values())), part)
+        judged = _Judged(cusum.sums(part, np.array(list(begins.values()))), part)
         over, weights = {}, panel.weight.copy()
         for place, (row, since) in enumerate(begins.items()):
             opening[row, since:] = judged.opening[place, since:]
