@@ -1,5 +1,33 @@
 -- How long each stage of starting and of stopping was open, in attempts that got past it.
 -- grain: one row per job_no, attempt, metric
+with
+
+-- first, so that only theirs are looked for among the stages of all attempts
+touched_attempts as materialized (
+
+    select
+        job_no,
+        attempt,
+        team,
+        workload,
+        gpus,
+        model,
+        outcome,
+        scheduling_us,
+        first_batch_day,
+        ended_day
+    from attempt_facts_kept
+    where
+        is_counted
+        and is_instrumented
+        and first_batch_day is not null
+        and (
+            ended_day in (select ended.day from touched_days as ended)
+            or first_batch_day in (select started.day from touched_days as started)
+        )
+
+)
+
 select
     facts.job_no,
     facts.attempt,
@@ -17,7 +45,7 @@ select
     coalesce(facts.model, '') as model,
     stages.us
 from stage_facts_kept as stages
-inner join attempt_facts_kept as facts
+inner join touched_attempts as facts
     on
         stages.job_no = facts.job_no
         and stages.attempt = facts.attempt
@@ -26,13 +54,5 @@ inner join touched_days as touched
         case when stages.phase = 'shutdown' then facts.ended_day else facts.first_batch_day end
         = touched.day
 where
-    facts.is_counted
-    and facts.is_instrumented
-    and facts.first_batch_day is not null
-    and (stages.phase <> 'shutdown' or facts.outcome <> 'running')
+    (stages.phase <> 'shutdown' or facts.outcome <> 'running')
     and stages.us > 0
-    -- said again of the attempts alone, so that no others are looked for among all stages
-    and (
-        facts.ended_day in (select ended.day from touched_days as ended)
-        or facts.first_batch_day in (select started.day from touched_days as started)
-    )

@@ -4,6 +4,28 @@
 -- changes by: day
 with
 
+-- first, so that only theirs are looked for among the stages of all attempts
+published_attempts as materialized (
+
+    select
+        job_no,
+        attempt,
+        team,
+        workload,
+        gpus,
+        first_batch_day,
+        ended_day
+    from warehouse.attempt_facts_kept
+    where
+        is_counted
+        and is_instrumented
+        and (
+            ended_day in (select ended.day from publishing_days as ended)
+            or first_batch_day in (select started.day from publishing_days as started)
+        )
+
+),
+
 staged as (
 
     select
@@ -18,17 +40,10 @@ staged as (
         stages.us,
         stages.us * facts.gpus as gpu_us
     from warehouse.stage_facts_kept as stages
-    inner join warehouse.attempt_facts_kept as facts
+    inner join published_attempts as facts
         on
             stages.job_no = facts.job_no
             and stages.attempt = facts.attempt
-    where
-        facts.is_counted
-        and facts.is_instrumented
-        and (
-            facts.ended_day in (select days.day from publishing_days as days)
-            or facts.first_batch_day in (select days.day from publishing_days as days)
-        )
 
 )
 
