@@ -5,7 +5,7 @@ Works on blocks of series at once. Never sees the days that it judges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -55,6 +55,11 @@ class Baseline:
     days: Floats
     observations: Floats
 
+    def of(self, place: int) -> Baseline:
+        """That of one of the series."""
+        one = slice(place, place + 1)
+        return Baseline(self.is_rate, *(getattr(self, each.name)[one] for each in fields(self)[1:]))
+
     @property
     def volume(self) -> Floats:
         """Observations, or events, a day; of few events rather too many than too few."""
@@ -72,6 +77,11 @@ class Scores:
     z: Floats
     expected: Floats
     precision: Floats
+
+    def of(self, place: int) -> Scores:
+        """Those of one of the series."""
+        one = slice(place, place + 1)
+        return Scores(self.z[one], self.expected[one], self.precision[one])
 
 
 def fit(block: Block) -> Baseline:

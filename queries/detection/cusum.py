@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from queries.detection import baseline, method
 from queries.detection.baseline import Block
@@ -77,6 +78,14 @@ def piece(block: Block, first: int, last: int, rows: Ints | slice = slice(None))
     """The days [first, last) of the series `rows` of a block."""
     arrays = (block.value, block.weight, block.squares)
     return Block(block.is_rate, *(each[rows, first:last] for each in arrays))
+
+
+def windows(block: Block, firsts: Ints, days: int) -> Block:
+    """Of each series so many days, from its own first one on."""
+    rows = np.arange(len(firsts))
+    arrays = (block.value, block.weight, block.squares)
+    seen = (sliding_window_view(each, days, axis=1)[rows, firsts] for each in arrays)
+    return Block(block.is_rate, *seen)
 
 
 def onset(z: Floats, precision: Floats) -> int:

@@ -100,7 +100,7 @@ def factor(panel: Panel, row: int, days: slice, seen: View) -> float:
 
 def points(told: History, name: str, rows: list[int], found: int, days: slice) -> Iterator[Points]:
     """Series of a measure, each with the band that usual days leave once in twenty."""
-    seen = told.views(rows, found)
+    seen = told.views([(row, found) for row in rows])
     for place, row in enumerate(rows):
         yield _points(told.panel, name, row, seen, place, days)
 

@@ -6,6 +6,7 @@ Knows nothing of what other series did.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -13,7 +14,6 @@ import numpy as np
 
 from queries.detection import baseline, cusum, method, thresholds
 from queries.detection.baseline import Baseline, Scores
-from queries.detection.cusum import Sums
 from queries.detection.metrics import metric
 from queries.detection.mix import Floats, Ints
 from queries.detection.series import Panel
@@ -63,6 +63,10 @@ class View:
         days = slice(first, last + 1)
         return self.scores.z[0, days], self.scores.precision[0, days]
 
+    def of(self, place: int) -> View:
+        """One of the series."""
+        return View(self.baseline.of(place), self.scores.of(place))
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -85,22 +89,30 @@ class History:
 
     def view(self, row: int, day: int) -> View:
         """All days of a series, by the baseline that it had at `day`."""
-        over = tuple(each.onset for each in self._over(row, day))
-        known = (row, cusum.week_of(day), over)  # a week shares its baseline
-        if known not in self._seen:
-            self._seen[known] = self.views([row], day)
-        return self._seen[known]
+        self.look([(row, day)])
+        return self._seen[self._known(row, day)]
 
-    def views(self, rows: list[int], day: int) -> View:
-        """The same of several series."""
-        weights = np.array([self._unmasked(row, day) for row in rows])
-        return _view(self.panel, rows, day, weights)
+    def look(self, wanted: Iterable[tuple[int, int]]) -> None:
+        """Take views of series at days, which are not there yet: many at once in little more time
+        than one.
+        """
+        missing = {self._known(row, day): (row, day) for row, day in wanted}
+        missing = {known: each for known, each in missing.items() if known not in self._seen}
+        if missing:
+            seen = self.views(list(missing.values()))
+            self._seen.update((known, seen.of(place)) for place, known in enumerate(missing))
+
+    def views(self, wanted: Sequence[tuple[int, int]]) -> View:
+        """The same of several series, each at a day of its own."""
+        weights = np.array([self._unmasked(row, day) for row, day in wanted])
+        return _view(self.panel, wanted, weights)
 
     def traced(self, row: int, day: int) -> Episode:
         """The rise of a series that is seen at `day`, whether or not its sums say so."""
         weight = self.panel.weight.copy()
         weight[row] = self._unmasked(row, day)
-        return _traced(replace(self.panel, weight=weight), row, day, 1)[0]
+        panel = replace(self.panel, weight=weight)
+        return _traced(panel, row, day, 1, _view(panel, [(row, day)], weight[[row]]))
 
     def newest(self) -> View:
         """All days of all series, by the baselines of the last day."""
@@ -109,7 +121,7 @@ class History:
         for each in self.episodes:
             if each.closed is not None and each.closed < last:
                 weight[each.row, _mask(each)] = 0.0
-        return _view(self.panel, slice(None), last, weight)
+        return _view(self.panel, [(row, last) for row in range(len(weight))], weight)
 
     def of_row(self, row: int) -> list[Episode]:
         """The episodes of a series."""
@@ -123,6 +135,10 @@ class History:
             if each.opened is not None and each.last is not None
         ]
         return min(max([0, episode.onset - days, *ended]), episode.onset)
+
+    def _known(self, row: int, day: int) -> _Known:
+        over = tuple(each.onset for each in self._over(row, day))
+        return row, cusum.week_of(day), over  # a week shares its baseline
 
     def _unmasked(self, row: int, day: int) -> Floats:
         weight: Floats = self.panel.weight[row].copy()
@@ -142,13 +158,12 @@ def history(panel: Panel) -> History:
     told, begins = panel, dict.fromkeys(range(len(panel.keys)), 0)
     found: list[Episode] = []
     while begins:
-        part = _only(panel, np.array(list(begins)))
-        judged = _Judged(cusum.sums(part, np.array(list(begins.values()))), part)
+        part = _Part(_only(panel, np.array(list(begins))), np.array(list(begins.values())))
         over, weights = {}, panel.weight.copy()
         for place, (row, since) in enumerate(begins.items()):
-            opening[row, since:] = judged.opening[place, since:]
-            suspicion[row, since:] = judged.suspicion[place, since:]
-            episode = _next(part, place, judged, since)
+            opening[row, since:] = part.opening[place, since:]
+            suspicion[row, since:] = part.suspicion[place, since:]
+            episode = _next(part, place, since)
             if episode is None:
                 continue
             found.append(replace(episode, row=row))
@@ -164,27 +179,27 @@ def least_told(panel: Panel) -> int:
     return method.LEAST_AFTER_EVENTS if panel.is_rate else method.LEAST_AFTER_OBSERVATIONS
 
 
-def _view(panel: Panel, rows: list[int] | slice, day: int, weight: Floats) -> View:
-    """All days of series as the baselines of `day`'s week, learnt with `weight`, see them."""
-    first = cusum.week_of(day)
+def _view(panel: Panel, wanted: Sequence[tuple[int, int]], weight: Floats) -> View:
+    """All days of series, each as the baseline of the week of a day, learnt with `weight`, sees
+    them.
+    """
+    rows = [row for row, _ in wanted]
+    firsts = np.array([cusum.week_of(day) for _, day in wanted], dtype=np.int64)
     block = cusum.padded(panel, rows)
     usual = np.concatenate([np.zeros((len(weight), cusum.BEFORE_DAYS)), weight], axis=1)
-    learnt = baseline.fit(
-        cusum.piece(replace(block, weight=usual), first, first + method.BASELINE_DAYS)
-    )
+    learnt = baseline.fit(cusum.windows(replace(block, weight=usual), firsts, method.BASELINE_DAYS))
     judged = baseline.score(learnt, cusum.piece(block, cusum.BEFORE_DAYS, block.value.shape[1]))
     return View(learnt, judged)
 
 
-def _traced(panel: Panel, row: int, day: int, sign: int) -> tuple[Episode, View]:
-    """Since when, and until when, a series is off that is off at `day`; and by which view."""
-    seen = _view(panel, [row], day, panel.weight[[row]])
+def _traced(panel: Panel, row: int, day: int, sign: int, seen: View) -> Episode:
+    """Since when, and until when, a series is off that is off at `day`."""
     from_day = max(day - method.TRAIL_DAYS + 1, 0)
     z, precision = seen.between(from_day, day)
     onset = from_day + cusum.onset(sign * z, precision)
     episode = _followed(Episode(row, sign, onset, day), seen, panel.days)
     last = panel.days - 1 if episode.last is None else episode.last
-    return replace(episode, told=float(_told(panel, seen, episode)[last])), seen
+    return replace(episode, told=float(_told(panel, seen, episode)[last]))
 
 
 def _told(panel: Panel, seen: View, episode: Episode) -> Floats:
@@ -195,58 +210,81 @@ def _told(panel: Panel, seen: View, episode: Episode) -> Floats:
     return np.cumsum(np.where(np.arange(panel.days) >= episode.onset, told, 0.0))
 
 
-class _Judged:
-    """The sums of some rows over their limits."""
+class _Part:
+    """Some series, replayed from a day of each: their sums over their limits, and views of them."""
 
-    __slots__ = ("fall", "opening", "rise", "suspicion")
+    __slots__ = ("_seen", "fall", "opening", "panel", "rise", "suspicion")
 
-    def __init__(self, sums: Sums, panel: Panel) -> None:
+    def __init__(self, panel: Panel, since: Ints) -> None:
+        sums = cusum.sums(panel, since)
         limits = thresholds.limits(panel.is_rate, sums.volume)
         derived = np.array([metric(name).is_derived for _, name in panel.keys])[:, None]
         margin = np.where(derived, method.DERIVED_MARGIN, 1.0)
         fast = sums.fast / limits.method_fast
+        self.panel = panel
         self.opening = np.maximum(sums.slow / limits.slow, sums.fast / limits.fast) / margin
         self.suspicion = np.maximum(sums.slow / limits.method_slow, fast)
         # a short strong change is watched from the first suspicion on, a weak one is not
         self.rise = np.maximum(self.opening, fast)
         self.fall = sums.fall / limits.slow
+        self._seen: dict[tuple[int, int], View] = {}
+        over = [
+            (row, _first_over(told[row], int(first)))
+            for told in (self.rise, self.fall)
+            for row, first in enumerate(since)
+        ]
+        self._look([(row, day) for row, day in over if day is not None])
+
+    def traced(self, row: int, day: int, sign: int) -> tuple[Episode, View]:
+        """Since when, and until when, a series is off that is off at `day`; and by which view."""
+        self._look([(row, day)])
+        seen = self._seen[row, cusum.week_of(day)]
+        return _traced(self.panel, row, day, sign, seen), seen
+
+    def _look(self, wanted: Iterable[tuple[int, int]]) -> None:
+        """Take views of series at days, which are not there yet."""
+        weeks = {(row, cusum.week_of(day)) for row, day in wanted}
+        if missing := sorted(weeks - self._seen.keys()):
+            seen = _view(self.panel, missing, self.panel.weight[[row for row, _ in missing]])
+            self._seen.update((known, seen.of(place)) for place, known in enumerate(missing))
 
 
-def _next(panel: Panel, row: int, judged: _Judged, since: int) -> Episode | None:
+def _next(part: _Part, row: int, since: int) -> Episode | None:
     """The first rise that is found from the day `since` on, followed to its end.
 
     Or a fall that lasted until it was the usual level, where that was so before.
     """
-    found = _first_over(judged.rise[row], since)
-    fall = _settled_fall(panel, row, judged.fall[row], since)
+    panel = part.panel
+    found = _first_over(part.rise[row], since)
+    fall = _settled_fall(part, row, since)
     if fall is not None and (found is None or (fall.closed or 0) < found):
         return fall
     if found is None:
         return None
-    episode, seen = _traced(panel, row, found, 1)
+    episode, seen = part.traced(row, found, 1)
     is_changed = np.nan_to_num(seen.scores.z[0]) > method.CHANGED
     changed = np.cumsum(is_changed[episode.onset :])[found - episode.onset :]
     told = _told(panel, seen, episode)[found:]
     enough = (changed >= method.LEAST_CHANGED_DAYS) & (told >= least_told(panel))
     ready = found + int(np.argmax(enough)) if enough.any() else panel.days
-    opened = _first_over(judged.opening[row][: episode.closed], ready)
+    opened = _first_over(part.opening[row][: episode.closed], ready)
     if opened is None or opened == found:
         return replace(episode, opened=opened)
     # what was only suspected may have been a blip before the change that is told of
-    surer, _ = _traced(panel, row, opened, 1)
+    surer, _ = part.traced(row, opened, 1)
     return replace(surer if surer.onset > episode.onset else episode, found=found, opened=opened)
 
 
-def _settled_fall(panel: Panel, row: int, sums: Floats, since: int) -> Episode | None:
+def _settled_fall(part: _Part, row: int, since: int) -> Episode | None:
     """The first fall from the day `since` on that lasted; those that went away are nothing."""
-    found = _first_over(sums, since)
+    found = _first_over(part.fall[row], since)
     while found is not None:
-        episode, _ = _traced(panel, row, found, -1)
+        episode, _ = part.traced(row, found, -1)
         if episode.closed is None:
             return None
         if episode.ending is Ending.NEW_LEVEL:
             return episode
-        found = _first_over(sums, episode.closed + 1)
+        found = _first_over(part.fall[row], episode.closed + 1)
     return None
 
 

@@ -76,7 +76,11 @@ class Move:
 def grouped(levels: History, rates: History) -> list[Group]:
     """Every regression, incident and near miss of a fleet, in the order of their opening."""
     groups: list[Group] = []
-    waiting = [(_place_in_line(each), each) for each in (*_changes(levels), *_changes(rates))]
+    changes = (*_changes(levels), *_changes(rates))
+    for history in (levels, rates):
+        own = [each for each in changes if each.history is history]
+        history.look((each.episode.row, each.opened) for each in own)
+    waiting = [(_place_in_line(each), each) for each in changes]
     heapq.heapify(waiting)
     while waiting:
         change = heapq.heappop(waiting)[1]
@@ -345,10 +349,14 @@ def moves(change: Change) -> list[Move]:
     """How much each team with a baseline moved while the fleet did, up to its opening."""
     panel, found = change.history.panel, []
     days = slice(change.episode.onset, change.opened + 1)
-    for row, (team, name) in enumerate(panel.keys):
+    rows = [
+        row
+        for row, (team, name) in enumerate(panel.keys)
+        if name == change.metric and team != FLEET and panel.weight[row, days].sum() > 0
+    ]
+    change.history.look((row, change.opened) for row in rows)
+    for row in rows:
         weight = panel.weight[row, days]
-        if name != change.metric or team == FLEET or weight.sum() <= 0:
-            continue
         seen = change.history.view(row, change.opened)
         precision = seen.scores.precision[0, days]
         if not seen.baseline.is_ready[0] or precision.sum() <= 0:
