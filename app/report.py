@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from queries.interrupts import as_keyboard_interrupt
@@ -55,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _write(text: str, output: Path | None) -> int:
     if output is None:
+        if isinstance(sys.stdout, TextIOWrapper):  # a page says that it is UTF-8
+            sys.stdout.reconfigure(encoding="utf-8")
         sys.stdout.write(text)
         return 0
     try:

@@ -10,10 +10,16 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
+from typing import NoReturn
 
+from commands import streams
+
+_UNSAID = 2
 _INTERRUPTED = 130
+_NOBODY_READS = 141
 
 
 def ingest() -> int:
@@ -48,19 +54,40 @@ def server() -> None:
 
 
 def _run(name: str, module: str) -> int:
+    streams.settle()
     _calculate_in_one_thread()
     before = signal.getsignal(signal.SIGINT)
     try:
         _leave_when_interrupted(name)
         main = _imported(module).main
         signal.signal(signal.SIGINT, before)
-        return int(main() or 0)
+        status = _status_of(main)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         _say_stopped(name)
         return _INTERRUPTED
+    except streams.Unsaid as unsaid:
+        return _leave_unsaid(name, unsaid.args[0])
     finally:
         # else an interpreter that ends finds, and lists, what the engine's module never let go of
         gc.unfreeze()
+
+
+def _status_of(main: Callable[[], int | None]) -> int:
+    try:
+        return int(main() or 0)
+    except SystemExit as ended:  # after --help, or arguments that nobody understands
+        return int(ended.code or 0)
+
+
+def _leave_unsaid(name: str, why: OSError) -> int:
+    streams.give_up()
+    if isinstance(why, BrokenPipeError):  # whoever read has seen enough
+        return _NOBODY_READS
+    said = f"what it has to say cannot be written: {why.strerror}. What it did stands."
+    print(f"{name}: {said}", file=sys.stderr)
+    return _UNSAID
 
 
 def _imported(name: str) -> ModuleType:
@@ -74,18 +101,11 @@ def _imported(name: str) -> ModuleType:
     return module
 
 
-def _at_once(status: int) -> int:
+def _at_once(status: int) -> NoReturn:
     """End the process here, with all that it opened closed: to take the modules apart that it has
     imported, object by object, is a third of a command that does little.
-
-    Where something cannot be written the status is left to the interpreter, which says so.
     """
-    try:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:  # it was closed before the start
-                stream.flush()
-    except (OSError, ValueError):
-        return status
+    sys.stderr.flush()
     os._exit(status)
 
 

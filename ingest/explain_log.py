@@ -6,7 +6,6 @@ Reads files, changes nothing. What several dumps together say of an attempt, the
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from zoneinfo import ZoneInfo
@@ -49,9 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNUSABLE
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever reads has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXPLAINED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,8 +76,6 @@ def _explain(paths: Sequence[str]) -> int:
         for file in files:
             try:
                 statuses.append(_explain_file(file, book))
-            except BrokenPipeError:
-                raise
             except (OSError, UnreadableDump) as error:
                 print(_shown(f"ett-explain: cannot read {file.name}: {error}"), file=sys.stderr)
     return min(statuses, default=UNUSABLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -98,37 +99,89 @@ def test_a_command_looks_for_garbage_but_not_among_what_it_imported(tmp_path: Pa
     assert (0, "False True True\n") == (ended.returncode, ended.stdout)
 
 
-def test_what_a_command_says_arrives_though_it_ends_at_once(tmp_path: Path) -> None:
+@pytest.fixture
+def alive(tmp_path: Path) -> list[str]:
+    """The command line of an ingest of one event."""
     dump = tmp_path / "dump.jsonl"
     dump.write_text('{"event": "alive", "job_id": "a", "ts": 1767225600}\n')
-    ended = subprocess.run(
-        [*started("ett-ingest"), "--warehouse", str(tmp_path / "warehouse"), str(dump)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return [*started("ett-ingest"), "--warehouse", str(tmp_path / "warehouse"), str(dump)]
+
+
+def test_what_a_command_says_arrives_though_it_ends_at_once(
+    alive: list[str], tmp_path: Path
+) -> None:
+    ended = subprocess.run(alive, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stderr
     assert "loaded 1 event of 1 job from 1 file" in ended.stdout
     assert (tmp_path / "warehouse" / "CURRENT").is_file()
 
 
-def test_a_command_whose_words_cannot_be_written_says_so(tmp_path: Path) -> None:
-    dump = tmp_path / "dump.jsonl"
-    dump.write_text('{"event": "alive", "job_id": "a", "ts": 1767225600}\n')
-    with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(
-            [*started("ett-ingest"), "--warehouse", str(tmp_path / "warehouse"), str(dump)],
-            cwd=ROOT,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+def in_a_shell(
+    line: list[str], redirected: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A command with its streams as a shell lays them out."""
+    return subprocess.run(
+        ["bash", "-c", f"{shlex.join(line)} {redirected}"],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
-    assert ended.returncode != 0
-    assert "No space left on device" in ended.stderr
+
+def test_a_command_whose_words_cannot_be_written_says_so(alive: list[str]) -> None:
+    ended = in_a_shell(alive, ">/dev/full")
+
+    told = "what it has to say cannot be written: No space left on device. What it did stands."
+    assert (2, f"ett-ingest: {told}\n") == (ended.returncode, ended.stderr)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help_that_cannot_be_written_is_no_success(script: str) -> None:
+    ended = in_a_shell([*started(script), "--help"], ">/dev/full")
+
+    assert (2, 1) == (ended.returncode, ended.stderr.count("\n"))
+
+
+def test_nobody_reading_on_ends_a_command_without_a_word(alive: list[str]) -> None:
+    ended = in_a_shell(alive, "| true; echo ${PIPESTATUS[0]}")
+
+    assert ("141\n", "") == (ended.stdout, ended.stderr)
+
+
+def test_what_goes_wrong_with_the_words_beside_is_no_fault_of_the_command(
+    alive: list[str],
+) -> None:
+    ended = in_a_shell([*alive, "missing.jsonl"], "2>/dev/full")
+
+    assert (2, "") == (ended.returncode, ended.stdout)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_never_another_file(closed: str, alive: list[str]) -> None:
+    refused = in_a_shell([*alive, "missing.jsonl"], closed)
+    loaded = in_a_shell(alive, closed)
+
+    # neither the refusal on stdout, nor any word in the warehouse's file
+    assert (2, "") == (refused.returncode, refused.stdout)
+    assert loaded.returncode == 0
+    warehouse = alive[alive.index("--warehouse") + 1]
+    checked = in_a_shell([*started("ett-warehouse"), "check", "--warehouse", warehouse], "")
+    assert checked.stdout == f"{warehouse}: sound\n"
+
+
+def test_a_letter_that_the_terminal_does_not_know_is_told_as_its_escape(
+    alive: list[str], tmp_path: Path
+) -> None:
+    named = tmp_path / "größe.jsonl"
+    named.write_text("no event\n")
+
+    ended = in_a_shell([*alive, str(named)], "", PYTHONIOENCODING="ascii")
+
+    assert ended.returncode == 0, ended.stderr
+    assert r"gr\xf6\xdfe.jsonl" in ended.stdout
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
