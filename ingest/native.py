@@ -204,7 +204,8 @@ def _parse_whole(
     field twice is no event: readers of JSON do not agree on which one counts.
     """
     known = ", ".join(f'"{field}": null' for field in FIELDS)
-    rest = f"json_merge_patch(raw.json, '{{{known}}}')"
+    # a null takes a field out: those that are known, and those that the line tells as null
+    rest = f"json_merge_patch('{{}}', raw.json, '{{{known}}}')"
     # a line that is too long is no event, whatever it holds
     is_event = f"json_type(json) = 'OBJECT' and length(json) <= {LONGEST_LINE}"
     if has_repeats:

@@ -515,6 +515,15 @@ def test_fields_of_their_own_are_kept_wherever_they_first_appear(tmp_path: Path)
     }
 
 
+def test_a_null_field_is_an_absent_one_whoever_knows_it(tmp_path: Path) -> None:
+    bare = json.dumps(alive("a"))
+    for name, more in (("bare", ""), ("own", ',"own":null'), ("known", ',"rank":null')):
+        (tmp_path / f"{name}.jsonl").write_text(bare.replace("}", f"{more}}}") + "\n")
+        ingest(tmp_path / "warehouse", tmp_path / f"{name}.jsonl")
+
+    assert [(1, None)] == kept(tmp_path / "warehouse", "select count(*), max(attrs) from events")
+
+
 # a kind of line -> what a line of it holds, beside the number that tells it apart from others
 MIXED: dict[str, Callable[[int], bytes]] = {
     "plain": lambda number: raw(b'"job_id":"a","step":%d}' % number),
