@@ -11,6 +11,7 @@ import duckdb
 
 from ingest import rotation
 from ingest.dumps import DumpFile
+from ingest.ledger import MUTE
 
 
 class Row(NamedTuple):
@@ -36,8 +37,7 @@ class Known:
     def ask(self) -> None:
         """Ask the ledger, again once more was loaded."""
         found = self._connection.execute(
-            "select file_no, file, format, bytes, sha256, "
-            "events = 0 and rejected > 0 and clock_us is null from files "
+            f"select file_no, file, format, bytes, sha256, {MUTE} from files "
             "where file in (select unnest($names::varchar[])) "
             "or bytes in (select unnest($sizes::bigint[])) order by file_no",
             {"names": self._names, "sizes": self._sizes},

@@ -13,6 +13,8 @@ from ingest.collectors.base import Reading
 from ingest.formats import Format
 from ingest.moment import Moment
 
+MUTE = "events = 0 and rejected > 0 and clock_us is null"  # all that it told was set aside
+
 
 @dataclass(frozen=True, slots=True)
 class Follows:
@@ -30,8 +32,9 @@ class Follows:
 class Incoming:
     """A dump that is to be loaded: its file, its format, and what reading it once told.
 
-    `grown_from` is the ledger's number of the same file when it was shorter. Of a piece, `file` is
-    a copy of the piece alone; the fingerprint's sha256 is of all up to its end.
+    `grown_from` is the ledger's number of the same file when it was shorter, or was taken for
+    another format and told nothing. Of a piece, `file` is a copy of the piece alone; the
+    fingerprint's sha256 is of all up to its end.
     """
 
     file: dumps.DumpFile
@@ -132,6 +135,15 @@ def count(connection: duckdb.DuckDBPyConnection) -> None:
             f"(select file_no, count(*) as lines from {table} group by file_no) as told "
             "where files.file_no = told.file_no"
         )
+
+
+def forget_mute(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:
+    """Forget the rows of files that told nothing and are read anew: shorter, or as what they were
+    not.
+    """
+    anew = [one.incoming.grown_from for one in numbered if one.incoming.grown_from is not None]
+    if anew:
+        connection.execute(f"delete from files where list_contains(?, file_no) and {MUTE}", [anew])
 
 
 def forget_shorter(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:

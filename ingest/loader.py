@@ -168,6 +168,7 @@ def _load(
     readable = [one for one in numbered if one.file_no not in unreadable]
     mute = rejects.mute(connection)
     ledger.enter(connection, readable, reading, moment, mute)
+    ledger.forget_mute(connection, readable)
     ledger.forget_shorter(connection, readable)
     store.deduplicate(connection)
     retention.turn_away(

@@ -65,17 +65,20 @@ def look_at(
         fingerprint = dumps.fingerprint(file, [row.bytes for row in shorter], advance)
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")
+    mistaken = None
     for row in known.of_content(file.bytes, fingerprint.sha256):
         if row.name in names or not format.is_named_by_path:
-            return _loaded_already(file, row)
+            if row.format == format.name or not row.is_mute:
+                return _loaded_already(file, row, format)
+            mistaken = row.file_no  # as what it was read it told nothing
     try:
         unpacking.refuse_damaged(file)
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")
     grown = [row.file_no for row in shorter if fingerprint.prefixes.get(row.bytes) == row.sha256]
     if not grown and file.compression != "none":
-        return _unpacked(known, Incoming(file, format, fingerprint, None), names[1:])
-    return Incoming(file, format, fingerprint, grown[-1] if grown else None)
+        return _unpacked(known, Incoming(file, format, fingerprint, mistaken), names[1:])
+    return Incoming(file, format, fingerprint, grown[-1] if grown else mistaken)
 
 
 def _unpacked(known: Known, one: Incoming, names: Sequence[str]) -> Incoming | Skipped:
@@ -90,13 +93,15 @@ def _unpacked(known: Known, one: Incoming, names: Sequence[str]) -> Incoming | S
     for row in reversed(rows):
         if found.get(row.bytes) == row.sha256:
             if row.bytes == end:
-                return _loaded_already(one.file, row)
+                return _loaded_already(one.file, row, one.format)
             return one if one.format.collector else replace(one, grown_from=row.file_no)
     return one
 
 
-def _loaded_already(file: dumps.DumpFile, row: Row) -> Skipped:
+def _loaded_already(file: dumps.DumpFile, row: Row, format: Format) -> Skipped:
     detail = f", as {row.format} from {row.name}"
+    if row.format != format.name:
+        detail += f". As {format.name} it can be loaded into a new folder (--warehouse)"
     return Skipped(file.name, "is loaded already", detail, row.file_no, row.is_mute)
 
 

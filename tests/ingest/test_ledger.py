@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,35 @@ def test_the_same_name_in_another_folder_is_another_dump(tmp_path: Path) -> None
     ingest(tmp_path / "warehouse", tmp_path)
 
     assert [("a",), ("b",)] == rows(tmp_path / "warehouse", "select job_id from jobs order by 1")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("named", [["--format", "training-log"], []])
+def test_a_dump_that_told_nothing_as_what_it_was_not_is_loaded_as_what_it_is(
+    named: list[str], pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "train.log").write_bytes(pack(MEGATRON.encode()))
+    mistaken = ingest(tmp_path / "warehouse", "--format", "events", tmp_path / "train.log")
+    ingest(tmp_path / "warehouse", *named, tmp_path / "train.log")
+    again = ingest(tmp_path / "warehouse", *named, tmp_path / "train.log")
+    ingest(tmp_path / "plain", tmp_path / "train.log")
+
+    assert (2, 0) == (mistaken, again)
+    assert [("training-log", 0)] == rows(
+        tmp_path / "warehouse", "select format, rejected from ingested_files"
+    )
+    assert {} == differences(tmp_path / "warehouse", tmp_path / "plain")
+
+
+def test_a_dump_that_told_something_as_what_it_was_not_says_what_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "train.log"
+    dump.write_text(f"{MEGATRON}{json.dumps(alive('a'))}\n")
+    ingest(tmp_path / "warehouse", "--format", "events", dump)
+    ingest(tmp_path / "warehouse", "--format", "training-log", dump)
+
+    assert (
+        f"it is loaded already, as events from {dump}. As training-log it can be loaded into a new "
+        "folder (--warehouse)"
+    ) in capsys.readouterr().out
