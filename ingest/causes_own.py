@@ -6,9 +6,7 @@ Never trusts a pattern: the engine must take it, and an empty line must not matc
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -38,20 +36,6 @@ _KEYS = {
     "name", "category", "attribution", "kind", "rank", "xids", "pattern", "patterns", "unless",
     "source",
 }  # fmt: skip
-
-
-def read_rules(config: Path) -> RuleBook:
-    """The rules that hold under a configuration file. Raises UnusableArguments."""
-    try:
-        table = tomllib.loads(config.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return shipped()
-    except (OSError, ValueError, RecursionError) as error:  # also what is no UTF-8, or no TOML
-        raise UnusableArguments(f"{config} cannot be read: {error}") from None
-    tables = table.get("failure_rule", [])
-    if not isinstance(tables, list):
-        raise UnusableArguments(f"{config}: failure_rule must be tables, as in [[failure_rule]].")
-    return with_rules_of_user(tables, str(config))
 
 
 def with_rules_of_user(tables: Sequence[Mapping[str, Any]], place: str = "ett.toml") -> RuleBook:

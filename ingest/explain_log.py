@@ -10,18 +10,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from zoneinfo import ZoneInfo
 
-from ingest import causes, causes_told, dumps, places, spool
+from ingest import causes, causes_told, dumps, places, spool, unpacking
 from ingest.causes import MESSAGE_CHARACTERS, Finding
-from ingest.causes_own import read_rules
 from ingest.causes_rules import INFORMATIONAL_RANK, Kind, RuleBook, shipped_attributions
 from ingest.causes_told import Piece, Verdict
 from ingest.collectors.base import Dump, Reading
 from ingest.errors import IngestError, UnreadableDump
-from ingest.formats import recognise
+from ingest.formats import FORMATS, recognise
+from ingest.settings import Settings, found_settings
 from ingest.words import counted
 
 EXPLAINED, UNEXPLAINED, UNUSABLE = 0, 1, 2
 
+_OF_PATTERNS = FORMATS["training-log"]
 _TEXT_CONTROLS = b"\t\n\v\f\r\x1b\x00"
 _MOST_CONTROLS = 0.1  # of the bytes of a text
 _SHOWN_OF_UNKNOWN = 200
@@ -65,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _explain(paths: Sequence[str]) -> int:
-    book = read_rules(places.config())
+    settings = found_settings()
     statuses = []
     with spool.made() as place:
         files, unreadable = dumps.find(paths, place, places.warehouse())
@@ -75,17 +76,22 @@ def _explain(paths: Sequence[str]) -> int:
             print("ett-explain: there is no file in what was given.", file=sys.stderr)
         for file in files:
             try:
-                statuses.append(_explain_file(file, book))
+                statuses.append(_explain_file(file, settings))
             except (OSError, UnreadableDump) as error:
                 print(_shown(f"ett-explain: cannot read {file.name}: {error}"), file=sys.stderr)
     return min(statuses, default=UNUSABLE)
 
 
-def _explain_file(file: dumps.DumpFile, book: RuleBook) -> int:
+def _explain_file(file: dumps.DumpFile, settings: Settings) -> int:
     head = dumps.head(file)
     if not head:
-        raise UnreadableDump("it is empty")
-    format = recognise(file.name, head)
+        packed = f": its {file.compression} stream is empty or broken"
+        raise UnreadableDump(
+            f"it is empty{packed if file.bytes and file.compression != 'none' else ''}"
+        )
+    unpacking.refuse_archive(head)
+    book, patterns = settings.failure_rules, settings.training_logs
+    format = recognise(file.name, head, patterns)
     if format is None and _is_binary(head):
         raise UnreadableDump("it is no text, and no dump that ett-ingest reads")
     broken: list[dumps.Truncated] = []
@@ -99,16 +105,23 @@ def _explain_file(file: dumps.DumpFile, book: RuleBook) -> int:
     if format is not None:
         kind = f"{format.name} dump"
         try:
-            verdicts = causes_told.verdicts(dump, format, Reading(None, ZoneInfo("UTC")), book)
+            reading = Reading(None, ZoneInfo("UTC"), training_logs=patterns)
+            verdicts = causes_told.verdicts(dump, format, reading, book)
             kind += "" if verdicts else " without failures; as text"
         except UnreadableDump:  # ett-ingest could not load it: it is a text all the same
             kind += " that cannot be loaded; as text"
+    findings: list[Finding] = []
+    if not verdicts or format is _OF_PATTERNS:
+        findings = causes.weighed(_texts(dump), book)
     if verdicts:
         _say(f"{file.name}: {kind}, {counted(len(verdicts), 'attempt')} interrupted")
         status = _say_verdicts(verdicts, book)
+        _say_untaken(_nearer(findings, verdicts))
     else:
         _say(f"{file.name}: {kind}")
-        status = _say_findings(causes.weighed(_texts(dump), book), book)
+        status = _say_findings(findings, book)
+        if format is not None:
+            _say_untaken(findings[:1] if status == EXPLAINED else [])
     for one in {one.why: one for one in broken}.values():
         _say(f"  read up to line {one.line_number}: {one.why}")
     return status
@@ -135,6 +148,27 @@ def _say_findings(findings: list[Finding], book: RuleBook) -> int:
         )
         _say(f"    {other.evidence}")
     return UNEXPLAINED if root is None else EXPLAINED
+
+
+def _nearer(findings: list[Finding], verdicts: list[Verdict]) -> list[Finding]:
+    """The line that would be the cause, were the log a text, where no attempt tells of it."""
+    pieces = [piece for verdict in verdicts for piece in verdict.pieces]
+    least = min((piece.rank for piece in pieces), default=INFORMATIONAL_RANK)
+    told = {piece.line for piece in pieces}
+    return [
+        each
+        for each in findings[:1]
+        if each.can_be_root and each.rule.rank < least and each.line_number not in told
+    ]
+
+
+def _say_untaken(findings: list[Finding]) -> None:
+    """The warehouse knows of a log what its format's collector takes from it, and no more."""
+    for each in findings:
+        _say(f"  ett-ingest does not take line {each.line_number} of this dump for a failure:")
+        _say(f"    {each.evidence}")
+        _say(f"    so the warehouse has no {each.rule.category} from it. Of a trainer's log, a")
+        _say('    [[training_log]] of ett.toml with means = "failure" lets it (docs/failures.md)')
 
 
 def _where(finding: Finding) -> str:

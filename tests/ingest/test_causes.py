@@ -32,7 +32,7 @@ from ingest.causes import (
     weighed,
 )
 from ingest.causes_literals import required
-from ingest.causes_own import read_rules, with_rules_of_user
+from ingest.causes_own import with_rules_of_user
 from ingest.causes_rules import (
     INFORMATIONAL_RANK,
     SHIPPED,
@@ -42,6 +42,7 @@ from ingest.causes_rules import (
     shipped_attributions,
 )
 from ingest.errors import UnusableArguments
+from ingest.settings import read_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["rule"]
@@ -596,7 +597,9 @@ def test_rules_are_read_from_a_configuration_file(tmp_path: Path) -> None:
         "xids = [79]\n"
     )
 
-    told = classify_message("Xid (PCI:0000:01:00): 79, gone", book=read_rules(config))
+    told = classify_message(
+        "Xid (PCI:0000:01:00): 79, gone", book=read_settings(config).failure_rules
+    )
 
     assert told is not None
     assert ("x79", 10) == (told.rule, told.rank)
@@ -608,7 +611,7 @@ def test_a_configuration_that_cannot_be_read_is_refused(tmp_path: Path, text: st
     config.write_bytes(text.encode("latin-1"))
 
     with pytest.raises(UnusableArguments):
-        read_rules(config)
+        read_settings(config)
 
 
 def test_the_rules_of_the_manual_are_good_rules() -> None:
@@ -623,7 +626,7 @@ def test_the_rules_of_the_manual_are_good_rules() -> None:
 
 
 def test_without_a_configuration_file_the_shipped_rules_hold(tmp_path: Path) -> None:
-    assert shipped() is read_rules(tmp_path / "none.toml")
+    assert shipped() is read_settings(tmp_path / "none.toml").failure_rules
 
 
 # --- hostile text

@@ -8,11 +8,13 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from ingest.explain_log import main
+from ingest.explain_log import UNUSABLE, main
+from tests.queries.engine import ingest, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 OOM = "[rank5]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.75 GiB."
@@ -353,6 +355,74 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
 
     assert b"" == done.stderr
     assert done.stdout.endswith(b": plain text\n")
+
+
+STORAGE = "2026-03-01 10:00:07 kernel: nfs: server nfs01 not responding, timed out\n"
+STEPS = "".join(f"2026-03-01 10:00:0{step} step: {step} loss: 2.{step}\n" for step in range(1, 4))
+MEMORY = (
+    "Traceback (most recent call last):\n"
+    '  File "/x/train.py", line 3, in <module>\n'
+    "    main()\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+)
+TAKEN = """\
+[[training_log]]
+name = "a file server that is gone"
+means = "failure"
+contains = ["not responding"]
+pattern = 'nfs: server \\S+ not responding'
+"""
+
+
+@pytest.mark.parametrize("ending", ["", MEMORY])
+@pytest.mark.parametrize("taken", ["", TAKEN])
+def test_what_the_warehouse_will_not_know_of_a_trainers_log_is_said(
+    ending: str,
+    taken: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "ett.toml").write_text(taken)
+    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
+    log = tmp_path / "train.log"
+    log.write_text(f"SLURM_JOB_ID=771\n{STEPS}{STORAGE}{ending}")
+    main([str(log)])
+    said = capsys.readouterr().out
+    ingest(tmp_path / "warehouse", "--as-of", "2026-03-02T00:00:00Z", log)
+    causes = rows(
+        tmp_path / "warehouse", "select failure_domain || '/' || failure_category from attempts"
+    )
+
+    is_told = ("storage/fs_mount_or_stale",) in causes
+    assert bool(taken) is is_told
+    assert is_told is ("does not take line 5 of this dump for a failure" not in said)
+    assert "storage/fs_mount_or_stale" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.tar", None, "it is a tar archive. Unpack it first"),
+        ("a.gz", gzip.compress(LOG.encode())[:40], "its gzip stream is empty or broken"),
+    ],
+)
+def test_what_is_no_log_is_named_as_ingest_names_it(
+    name: str,
+    content: bytes | None,
+    why: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if content is None:
+        (tmp_path / "train.log").write_text(LOG)
+        with tarfile.open(tmp_path / name, "w") as archive:
+            archive.add(tmp_path / "train.log", "train.log")
+    else:
+        (tmp_path / name).write_bytes(content)
+
+    assert UNUSABLE == main([str(tmp_path / name)])
+    assert why in capsys.readouterr().err
 
 
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
