@@ -16,6 +16,7 @@ from app import ports
 from app.readers import LOOPBACK, Readers, UnusableAuth, provider, read_readers
 from app.warehouse import refuse_newer
 from queries import PublishedByNewerRelease
+from queries.places import add_warehouse
 
 _ROOT = Path(__file__).resolve().parent.parent
 _EXAMPLES = """\
@@ -41,11 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     absolute = {name: str(Path(path).resolve()) for name, path in paths.items()}
     try:
-        refuse_newer(Path(chosen.warehouse))
+        nothing_yet = refuse_newer(chosen.warehouse)
         readers = _readers(Path(paths["ETT_CONFIG"]), is_named=bool(os.environ.get("ETT_CONFIG")))
         _refuse_taken(chosen.host, chosen.port)
     except (UnusableAuth, PublishedByNewerRelease, UnusablePort) as refusal:
         sys.exit(_refused(refusal))
+    if nothing_yet is not None:
+        print(f"ett-dashboard: {nothing_yet}", file=sys.stderr)
     if readers is None and chosen.host not in LOOPBACK:
         print(
             f"ett-dashboard: whoever reaches {chosen.host} may read it. See docs/doors.md.",
@@ -112,12 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument("--port", type=_port, default=8501, help="port (%(default)s)")
-    parser.add_argument(
-        "--warehouse",
-        default=os.environ.get("ETT_WAREHOUSE") or "warehouse",
-        metavar="DIR",
-        help="folder that ett-ingest publishes in (ETT_WAREHOUSE, else ./warehouse)",
-    )
+    add_warehouse(parser)
     return parser
 
 

@@ -6,7 +6,6 @@ one run of a page, which reads one publish from its first line to its last.
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from contextvars import ContextVar
@@ -21,6 +20,7 @@ import streamlit as st
 
 import queries
 from app import shown_sql, warehouse
+from queries import places
 from queries.damage import is_damage
 
 # rows are copied once more than by `sql`: they are few
@@ -53,7 +53,7 @@ class ViewFailed(Exception):
 
 def folder() -> Path:
     """The folder that ETT_WAREHOUSE names, `./warehouse` without it."""
-    return Path(os.environ.get("ETT_WAREHOUSE") or "warehouse").resolve()
+    return places.warehouse().resolve()
 
 
 def published() -> Path:

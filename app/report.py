@@ -13,6 +13,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from queries.interrupts import as_keyboard_interrupt
+from queries.places import add_warehouse
 
 _EXAMPLES = """\
 examples:
@@ -25,8 +26,7 @@ examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the digest; exit code 0, 1 where the warehouse cannot be read, 2 where nothing fits."""
     chosen = _parser().parse_args(arguments)
-    if chosen.warehouse:
-        os.environ["ETT_WAREHOUSE"] = str(Path(chosen.warehouse).resolve())
+    os.environ["ETT_WAREHOUSE"] = str(chosen.warehouse.resolve())
     # imported here: --help is at once, and streamlit does not wonder on stderr that no server runs
     from streamlit import logger
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write(text: str, output: Path | None) -> int:
-    if output is None:
+    if output is None or str(output) == "-":
         if isinstance(sys.stdout, TextIOWrapper):  # a page says that it is UTF-8
             sys.stdout.reconfigure(encoding="utf-8")
         sys.stdout.write(text)
@@ -88,11 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what to write (%(default)s)",
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write it (stdout)")
-    parser.add_argument(
-        "--warehouse",
-        metavar="DIR",
-        help="folder that ett-ingest publishes in (ETT_WAREHOUSE, else ./warehouse)",
-    )
+    add_warehouse(parser)
     return parser
 
 

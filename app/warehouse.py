@@ -46,14 +46,17 @@ def refuse_all_but_selects(connection: duckdb.DuckDBPyConnection, sql: str) -> N
         raise duckdb.PermissionException("only one select at a time is run here")
 
 
-def refuse_newer(folder: Path) -> None:
-    """Raise PublishedByNewerRelease; whatever else is wrong shows, and may pass, while serving."""
+def refuse_newer(folder: Path) -> str | None:
+    """Raise PublishedByNewerRelease. Whatever else is wrong shows, and may pass, while serving:
+    returns what it is.
+    """
     try:
         connect(published(folder)).close()
     except PublishedByNewerRelease:
         raise
-    except (NothingPublished, OSError, duckdb.Error):
-        return
+    except (NothingPublished, OSError, duckdb.Error) as error:
+        return str(error)
+    return None
 
 
 def _refuse_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import duckdb
 
-from ingest import dumps, facts, loader, places, plan, publish, spool, warehouse, watch
+from ingest import dumps, facts, loader, plan, publish, spool, warehouse, watch
 from ingest.arguments import seconds
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
@@ -28,6 +28,7 @@ from ingest.settings import Settings, found_settings
 from ingest.summary import FewOfAKind, Summary
 from queries.damage import is_damage
 from queries.interrupts import as_keyboard_interrupt
+from queries.places import add_warehouse
 
 PUBLISH_EVERY_SECONDS = 15.0
 
@@ -113,13 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TIME",
         help="the moment these dumps reach to, RFC 3339: the clock that tells running from lost",
     )
-    parser.add_argument(
-        "--warehouse",
-        type=Path,
-        default=places.warehouse(),
-        metavar="DIR",
-        help="the warehouse's folder (default: $ETT_WAREHOUSE, else ./warehouse)",
-    )
+    add_warehouse(parser)
     parser.add_argument(
         "--max-rejected",
         type=_count,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from zoneinfo import ZoneInfo
 
-from ingest import causes, causes_told, dumps, places, spool, unpacking
+from ingest import causes, causes_told, dumps, spool, unpacking
 from ingest.causes import MESSAGE_CHARACTERS, Finding
 from ingest.causes_rules import INFORMATIONAL_RANK, Kind, RuleBook, shipped_attributions
 from ingest.causes_told import Piece, Verdict
@@ -19,6 +19,7 @@ from ingest.errors import IngestError, UnreadableDump
 from ingest.formats import FORMATS, recognise
 from ingest.settings import Settings, found_settings
 from ingest.words import counted
+from queries import places
 
 EXPLAINED, UNEXPLAINED, UNUSABLE = 0, 1, 2
 

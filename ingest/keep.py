@@ -14,13 +14,15 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ingest import backup, calendar, check, facts, places, publish, retention, warehouse
+from ingest import backup, calendar, check, facts, publish, retention, warehouse
 from ingest.arguments import seconds
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, found_settings
 from ingest.words import counted
+from queries import places
 from queries.damage import is_damage
 from queries.interrupts import as_keyboard_interrupt
+from queries.places import add_warehouse
 
 _EXAMPLES = """\
 examples:
@@ -103,13 +105,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         )
     if name in ("backup", "restore"):
         command.add_argument("folder", type=Path, metavar="DIR", help="the backup's folder")
-    command.add_argument(
-        "--warehouse",
-        type=Path,
-        default=places.warehouse(),
-        metavar="DIR",
-        help="the warehouse's folder (default: $ETT_WAREHOUSE, else ./warehouse)",
-    )
+    add_warehouse(command)
     command.add_argument(
         "--wait",
         type=seconds,

@@ -1,4 +1,4 @@
-"""What ETT_WAREHOUSE and ETT_CONFIG name; an empty one names nothing."""
+"""What ETT_CONFIG names; an empty one names nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ import os
 from pathlib import Path
 
 from ingest.errors import UnusableArguments
-
-
-def warehouse() -> Path:
-    """The warehouse's folder, where no argument names it."""
-    return Path(os.environ.get("ETT_WAREHOUSE") or "warehouse")
 
 
 def config() -> Path:

@@ -30,6 +30,10 @@ def published(warehouse: str | Path) -> Path:
         raise NothingPublished(
             f"no warehouse is published in {folder}. Run `make ingest LOGS=...`."
         ) from None
+    except PermissionError as error:
+        raise NothingPublished(
+            f"{folder} cannot be read: {error.strerror}. Who runs this needs to read it."
+        ) from None
     except UnicodeDecodeError:
         name = ""
     if not name or Path(name).name != name or not os.path.isfile(folder / name):

@@ -184,6 +184,33 @@ def test_a_letter_that_the_terminal_does_not_know_is_told_as_its_escape(
     assert r"gr\xf6\xdfe.jsonl" in ended.stdout
 
 
+@pytest.mark.parametrize(
+    ("script", "more"),
+    [
+        ("ett-ingest", ["no.jsonl"]),
+        ("ett-warehouse", ["check"]),
+        ("ett-report", []),
+        ("ett-dashboard", []),
+        ("ett-exporter", []),
+    ],
+)
+def test_a_warehouse_without_a_name_is_no_folder(
+    script: str, more: list[str], tmp_path: Path
+) -> None:
+    ended = subprocess.run(
+        [*started(script), *more, "--warehouse", ""],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 2 == ended.returncode
+    assert "argument --warehouse: it names no folder: is a variable empty?" in ended.stderr
+    assert [] == list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_help_is_all_that_a_command_says_that_is_asked_for_it(script: str) -> None:
     """A module that finds its objects alive when the interpreter ends would list them."""

@@ -6,7 +6,7 @@ Reads one publish and writes one file. Never serves anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,11 +39,11 @@ def write(
     """Write every family that has windows for every complete day; returns the number of samples.
 
     The sample of a day has the time of the midnight after it, in the warehouse's zone. `advance`
-    is told days done and days in all. Raises OSError where the file cannot be written.
+    is told days done and days in all. A device or a pipe is written to as it is; a file has its
+    name once it is whole. Raises OSError where it cannot be written.
     """
     found = connection.execute(_DAYS).fetchall()
     samples = 0
-    building = target.with_name(f"{target.name}.part")
     # all samples of a family must stand together, so each is collected in a file of its own
     with TemporaryDirectory(prefix="ett-backfill-") as folder, ExitStack() as stack:
         spools = {
@@ -55,18 +55,30 @@ def write(
                 samples += len(gauge.samples)
                 _spool(gauge, spools[gauge.name])
             advance(done, len(found))
-        try:
-            with building.open("w", encoding="utf-8") as whole:
-                for spool in spools.values():
-                    spool.seek(0)
-                    # one family at a time in memory; the days of a series stay in order
-                    whole.writelines(sorted(spool, key=_series))
-                whole.write("# EOF\n")
-        except BaseException:
-            building.unlink(missing_ok=True)
-            raise
-    building.replace(target)
+        with _written(target) as whole:
+            for spool in spools.values():
+                spool.seek(0)
+                # one family at a time in memory; the days of a series stay in order
+                whole.writelines(sorted(spool, key=_series))
+            whole.write("# EOF\n")
     return samples
+
+
+@contextmanager
+def _written(target: Path) -> Iterator[TextIO]:
+    target = target.resolve()  # a link stays one, and what it leads to is written
+    if target.exists() and not target.is_file():
+        with target.open("w", encoding="utf-8") as whole:
+            yield whole
+        return
+    building = target.with_name(f"{target.name}.part")
+    try:
+        with building.open("w", encoding="utf-8") as whole:
+            yield whole
+    except BaseException:
+        building.unlink(missing_ok=True)
+        raise
+    building.replace(target)
 
 
 def _of_day(

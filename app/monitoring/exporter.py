@@ -9,7 +9,6 @@ import argparse
 import errno
 import json
 import logging
-import os
 import shlex
 import signal
 import sys
@@ -31,6 +30,7 @@ from app.monitoring.web_config import UnusableWebConfig
 from app.warehouse import connect, refuse_newer
 from queries import NothingPublished, PublishedByNewerRelease, published
 from queries.interrupts import as_keyboard_interrupt
+from queries.places import add_warehouse
 
 _EXAMPLES = """\
 examples:
@@ -150,13 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--port", type=_port, default=9108, help="port to listen at (9108); 0 takes a free one"
     )
-    parser.add_argument(
-        "--warehouse",
-        type=Path,
-        default=Path(os.environ.get("ETT_WAREHOUSE") or "warehouse"),
-        metavar="DIR",
-        help="the warehouse folder ($ETT_WAREHOUSE, else ./warehouse)",
-    )
+    add_warehouse(parser)
     parser.add_argument(
         "--web-config",
         type=Path,
@@ -165,12 +159,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--backfill",
-        type=Path,
+        type=_file,
         metavar="FILE",
         help="write the past as OpenMetrics, a sample a day, instead of serving",
     )
     parser.add_argument("--verbose", action="store_true", help="log every request")
     return parser
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if text == "-" or path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no file that could be written: name one")
+    return path
 
 
 def _port(text: str) -> int:

@@ -57,7 +57,7 @@ def test_a_host_that_is_none_is_refused_in_a_sentence(
 
 
 def test_paths_are_of_the_folder_it_was_started_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started: list[tuple[list[str], dict[str, str]]] = []
     monkeypatch.chdir(tmp_path)
@@ -68,6 +68,7 @@ def test_paths_are_of_the_folder_it_was_started_in(
     dashboard.main(["--warehouse", "here", "--port", "8601"])
     ((line, environment),) = started
 
+    assert "ett-dashboard: no warehouse is published in here" in capsys.readouterr().err
     assert str(tmp_path / "here") == environment["ETT_WAREHOUSE"]
     assert str(tmp_path / "ett.toml") == environment["ETT_CONFIG"]
     assert "--server.port=8601" in line

@@ -310,6 +310,18 @@ def test_no_folder_is_nothing_published(tmp_path: Path) -> None:
             published(folder)
 
 
+def test_a_folder_that_may_not_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refused)  # root may read everything
+
+    with pytest.raises(NothingPublished, match=f"{tmp_path} cannot be read: Permission denied"):
+        published(tmp_path)
+
+
 def test_dumps_without_a_single_good_line_publish_an_empty_warehouse(tmp_path: Path) -> None:
     (tmp_path / "dump.jsonl").write_text('{"ts": 1, "event": "alive", "job_id": "a"}\n')
     status = ingest(tmp_path / "warehouse", tmp_path / "dump.jsonl")

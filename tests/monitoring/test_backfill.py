@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import threading
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -131,6 +133,38 @@ def test_nothing_published_is_said_and_no_file_is_left(
     assert 2 == status
     assert "the past could not be written: no warehouse is published" in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_what_is_no_file_of_its_own_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
+    publish(tmp_path / "warehouse", [Attempt()])
+    expected = backfill(tmp_path)
+    kept, link, pipe = tmp_path / "kept.om", tmp_path / "link.om", tmp_path / "pipe"
+    kept.write_text("of before", encoding="utf-8")
+    link.symlink_to(kept)
+    os.mkfifo(pipe)
+    told: list[str] = []
+    reader = threading.Thread(target=lambda: told.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    for target in (link, pipe):
+        status = main(["--warehouse", str(tmp_path / "warehouse"), "--backfill", str(target)])
+        assert status == 0
+    reader.join(timeout=60)
+
+    assert link.is_symlink()
+    assert pipe.is_fifo()
+    assert [expected, expected] == [kept.read_text(encoding="utf-8"), *told]
+
+
+@pytest.mark.parametrize("name", ["", "-", ".", "none/past.om"])
+def test_what_no_file_can_be_is_refused_before_anything_is_counted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["--backfill", name])
+
+    assert 2 == ended.value.code
+    assert f"{name!r} is no file that could be written: name one" in capsys.readouterr().err
 
 
 def backfill(folder: Path) -> str:
