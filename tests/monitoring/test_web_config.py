@@ -434,7 +434,8 @@ def scraped(folder: Path) -> str:
     )
 
     def health() -> str:
-        _, _, body = plainly(port, "/api/v1/targets?state=active")
+        status, _, body = plainly(port, "/api/v1/targets?state=active")
+        assert status == 200  # while it starts it says that it cannot serve yet
         (target,) = yaml.safe_load(body)["data"]["activeTargets"]
         assert target["health"] != "unknown"
         return f"{target['health']}{target['lastError']}"
