@@ -67,10 +67,10 @@ class DumpFile:
 class Fingerprint:
     """What is known from reading a file once.
 
-    `key_marks` is how many JSON keys it could hold; null for compressed files, and where a key
-    may stand apart from its colon. `prefixes` are the sha256 of its first bytes at the lengths that
-    were asked for. `needs_mending`: it begins with a byte order mark, or breaks off without an
-    error, so that only `lines` reads it right.
+    `key_marks` is how many JSON keys it could hold; null for compressed files, where nobody asked,
+    and where a key may stand apart from its colon. `prefixes` are the sha256 of its first bytes at
+    the lengths that were asked for. `needs_mending`: it begins with a byte order mark, or breaks
+    off without an error, so that only `lines` reads it right.
     """
 
     sha256: str
@@ -226,9 +226,14 @@ def _dump_file(name: str, path: Path, ratio: float) -> DumpFile:
 
 
 def fingerprint(
-    file: DumpFile, lengths: Iterable[int] = (), advance: Callable[[int], None] = lambda _: None
+    file: DumpFile,
+    lengths: Iterable[int] = (),
+    advance: Callable[[int], None] = lambda _: None,
+    *,
+    counts_keys: bool = True,
 ) -> Fingerprint:
     """Read a file once, as long as it was when it was found: a log may grow meanwhile."""
+    counts_keys = counts_keys and file.compression == "none"
     # prefixes of the same length would end the reading, which asks for what is left up to the next
     stops = sorted({length for length in lengths if 0 < length < file.bytes} | {file.bytes})
     prefixes: dict[int, str] = {}
@@ -237,7 +242,7 @@ def fingerprint(
     with file.path.open("rb", buffering=0) as stream, _Digest() as digest:
         while done < file.bytes and (block := stream.read(min(BLOCK, stops[0] - done))):
             digest.update(block)
-            if file.compression == "none":
+            if counts_keys:
                 marks.count(block)
             done += len(block)
             advance(len(block))
@@ -245,7 +250,7 @@ def fingerprint(
                 prefixes[stops.pop(0)] = digest.hexdigest()
     return Fingerprint(
         digest.hexdigest(),
-        marks.found if file.compression == "none" else None,
+        marks.found if counts_keys else None,
         prefixes,
         _needs_mending(file),
     )

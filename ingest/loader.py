@@ -25,6 +25,8 @@ from ingest import (
     retention,
     store,
     text,
+    usual,
+    usual_lines,
 )
 from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
@@ -65,6 +67,7 @@ class _Parsed:
 
     select: str
     forget: Callable[[], object]
+    release: Callable[[], object] = lambda: None  # what it holds in memory, once the rows are kept
 
 
 def load_batch(
@@ -87,7 +90,10 @@ def load_batch(
     rejects.begin(connection)
     numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
     # outside the transaction: a dump that cannot be read to its end would abort it
-    parsed, unreadable = _parse(connection, warehouse.folder, numbered, reading, moment, advance)
+    memory = settings.storage.memory_bytes
+    parsed, unreadable = _parse(
+        connection, warehouse.folder, numbered, reading, moment, memory, advance
+    )
     connection.execute("begin")
     try:
         loaded = _load(connection, numbered, parsed, unreadable, reading, moment)
@@ -142,14 +148,15 @@ def _parse(
     numbered: Sequence[Numbered],
     reading: Reading,
     moment: Moment,
+    memory: int,
     advance: Callable[[int], None],
 ) -> tuple[list[_Parsed], dict[int, str]]:
-    """The rows of all dumps, and why some gave none."""
+    """The rows of all dumps, and why some gave none. The engine may take `memory` bytes."""
     parsed: list[_Parsed] = []
     unreadable: dict[int, str] = {}
     for group in _groups(numbered):
         if group[0].incoming.format.collector is None:
-            parsed += _parse_native(connection, folder, group, reading, moment)
+            parsed += _parse_native(connection, folder, group, reading, moment, memory)
             advance(sum(one.incoming.file.bytes for one in group))
         else:
             parsed.append(_parse_texts(connection, group, reading, moment, unreadable, advance))
@@ -187,6 +194,8 @@ def _load(
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in readable})
     loaded = _loaded(connection, numbered, unreadable, mute)
     connection.execute("drop view batch")
+    for one in parsed:
+        one.release()
     return loaded
 
 
@@ -229,21 +238,26 @@ def _parse_native(
     group: list[Numbered],
     reading: Reading,
     moment: Moment,
+    memory: int,
 ) -> list[_Parsed]:
     files = [_native_file(one, reading) for one in group]
     newest = rejects.newest(connection)
     try:
         if group[0].incoming.fingerprint.needs_mending:
             files = [_mended(connection, folder, group[0], files[0])]
+        elif len(group) == 1 and usual_lines.reads(group[0].incoming.file.bytes):
+            parsed = _parse_usual(connection, folder, group[0], files[0], moment, memory)
+            if parsed is not None:
+                return [parsed]
         _load_native(connection, group, files, moment)
     except duckdb.Error:
         connection.abort()  # a result that broke off holds the connection
         rejects.take_back(connection, newest)
         if len(group) > 1:
             return [
-                parsed
+                each
                 for one in group
-                for parsed in _parse_native(connection, folder, [one], reading, moment)
+                for each in _parse_native(connection, folder, [one], reading, moment, memory)
             ]
         files = [_mended(connection, folder, group[0], files[0])]
         _load_native(connection, group, files, moment)
@@ -251,19 +265,56 @@ def _parse_native(
     return [_Parsed(select, lambda: native.forget(connection, files))]
 
 
+def _parse_usual(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    one: Numbered,
+    file: native.NativeFile,
+    moment: Moment,
+    memory: int,
+) -> _Parsed | None:
+    """The usual lines of a large dump at once, the others as those of any dump.
+
+    None: most lines are others, or it cannot be read to its end.
+    """
+    rows = usual.Rows(one.file_no, one.source_no, file.cluster)
+    dump = replace(one.incoming.file, path=file.path)
+    copy = scratch(folder) / "in" / f"left-{one.file_no}"
+    left_over = usual.take(connection, rows, dump, copy, moment.latest_us, memory)
+    if left_over is None:
+        return None
+    others = [replace(file, path=left_over.path, compression="none", key_marks=left_over.key_marks)]
+    _load_native(connection, [one], others, moment, left_over.numbers())
+    copy.unlink()
+
+    def forget() -> None:
+        usual.forget(connection, rows)
+        native.forget(connection, others)
+
+    return _Parsed(
+        f"{usual.good_rows(rows)} union all by name {native.good_rows(connection, others)}",
+        forget,
+        lambda: usual.release(rows),
+    )
+
+
 def _load_native(
     connection: duckdb.DuckDBPyConnection,
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
+    numbers: usual_lines.Numbers | None = None,
 ) -> None:
-    """Load dumps, and set their lines aside that are no events."""
+    """Load dumps, and set their lines aside that are no events.
+
+    `numbers`: which lines of the dump these lines are.
+    """
     newest = rejects.newest(connection)
     looked_for = native.load(connection, files, moment.latest_us)
-    bad_marks = _explain(connection, group, files, moment)
+    bad_marks = _explain(connection, group, files, moment, numbers)
     if native.load_missed(connection, files, moment.latest_us, looked_for, bad_marks):
         rejects.take_back(connection, newest)
-        _explain(connection, group, files, moment)
+        _explain(connection, group, files, moment, numbers)
 
 
 def _native_file(one: Numbered, reading: Reading) -> native.NativeFile:
@@ -303,6 +354,7 @@ def _explain(
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
+    numbers: usual_lines.Numbers | None,
 ) -> int | None:
     """Set the bad lines of dumps aside. Returns how many JSON keys they could hold, if known."""
     numbered = {one.file_no: one for one in group}
@@ -318,12 +370,16 @@ def _explain(
         with dumps.opened(dump) as stream:
             for some in explain.bad_lines(stream, ordinals, moment.latest_us):
                 marks.append(some.key_marks)
-                found += some.rejected
+                found += some.rejected if numbers is None else _numbered(some.rejected, numbers)
                 if len(found) >= _SET_ASIDE_AT_ONCE:
                     rejects.add(connection, file_no, found)
                     found = []
         rejects.add(connection, file_no, found)
     return None if None in marks else sum(mark or 0 for mark in marks)
+
+
+def _numbered(rejected: list[Rejected], numbers: usual_lines.Numbers) -> list[Rejected]:
+    return [replace(one, line_number=int(numbers[one.line_number - 1])) for one in rejected]
 
 
 def _parse_texts(

@@ -1,0 +1,295 @@
+"""Usual lines of a large `events` dump become columns at once; the others are left to DuckDB.
+
+What a line means is said by `ingest.fields`: of whatever is not just as dumps usually write it,
+nothing is concluded here (docs/adr/0013). Touches no database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ingest import fields
+from ingest.dumps import LONGEST_LINE, KeyMarks
+
+# of less the engine makes as short work while the kernel is loaded
+_FEWEST_BYTES = 32 * 1024 * 1024
+
+_BLOCK = 4 * 1024 * 1024  # its columns fit in a processor's cache
+_WORKERS = 2
+_AHEAD = 2 * _WORKERS  # blocks that are taken apart before they are asked for
+_LONGEST = LONGEST_LINE  # no block is longer than itself and such a line
+_SHORTEST = 40  # no usual line is shorter
+_SOURCE = Path(__file__).with_name("usual_kernel.py")
+_STAMP = Path(__file__).parent / "__pycache__" / "usual_kernel.ready"
+
+Numbers = npt.NDArray[np.int64]
+
+
+class NotUsual(Exception):
+    """Most of a dump's lines are not usual, or one is longer than any line may be."""
+
+
+class LeftOver:
+    """The lines that nothing was concluded from, in a file of their own.
+
+    `key_marks`: how many JSON keys they could hold, if that is known.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._marks = KeyMarks()
+        self._numbers: list[Numbers] = []
+
+    @property
+    def key_marks(self) -> int | None:
+        return self._marks.found
+
+    def numbers(self) -> Numbers:
+        """Of each of the lines, which line of the dump it is, from 1."""
+        return np.concatenate(self._numbers) if self._numbers else np.empty(0, np.int64)
+
+    def add(self, file: BinaryIO, lines: bytes, numbers: Numbers) -> None:
+        file.write(lines)
+        self._marks.count(lines)
+        self._numbers.append(numbers)
+
+
+def reads(bytes: int) -> bool:
+    """Whether a dump of so many bytes is better read here, and can be."""
+    return bytes >= _FEWEST_BYTES and is_ready()
+
+
+@cache
+def is_ready() -> bool:
+    """Whether the kernel was compiled, as it is now, and can be loaded: `make install` sees to it.
+
+    To compile it takes longer than it saves of all but the largest dumps.
+    """
+    try:
+        return os.access(_STAMP.parent, os.W_OK) and _STAMP.read_text("utf-8") == _stamp()
+    except OSError:
+        return False
+
+
+def prepare() -> None:
+    """Compile the kernel, and keep it beside its source, where that is not done."""
+    if is_ready():
+        return
+    for path in _STAMP.parent.glob(f"{_SOURCE.stem}.*.nb?"):
+        path.unlink()
+    line = b'{"ts":1767225600,"event":"alive","job_id":"a","event_id":"1","stage":"b"}\n'
+    _taken_apart(line, fields.EARLIEST_US)
+    _STAMP.write_text(_stamp(), "utf-8")
+
+
+def _stamp() -> str:
+    source = hashlib.sha256(_SOURCE.read_bytes() + Path(fields.__file__).read_bytes())
+    return f"{sys.implementation.cache_tag} {version('numba')} {source.hexdigest()}\n"
+
+
+def read(stream: BinaryIO, left_over: LeftOver, latest_us: int) -> Iterator[pa.RecordBatch]:
+    """The usual lines of a dump as batches of the columns of `SCHEMA`, in order.
+
+    The others go to `left_over`. Raises NotUsual, before the first batch where the first lines
+    show it, and OSError.
+    """
+    seen = 0
+    with left_over.path.open("wb") as file, ThreadPoolExecutor(max_workers=_WORKERS) as workers:
+        for taken in _in_order(stream, workers, latest_us):
+            if not seen and len(taken.numbers) > taken.rows:
+                raise NotUsual
+            left_over.add(file, taken.left, taken.numbers + (seen + 1))
+            seen += taken.lines
+            yield from taken.batches
+
+
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+SCHEMA = pa.schema(
+    [
+        ("at_us", pa.int64()),
+        ("end_us", pa.int64()),
+        ("event", pa.int8()),
+        ("job_key", _DICTIONARY),
+        ("attempt", pa.int64()),
+        ("event_id", pa.string()),
+        ("phase", pa.int8()),
+        ("stage", _DICTIONARY),
+        ("rank", pa.int64()),
+        ("step", pa.int64()),
+        ("mode", pa.int8()),
+        ("ok", pa.int8()),
+        ("samples", pa.int64()),
+    ]
+)
+
+
+class _Taken(NamedTuple):
+    """A block that was taken apart. `numbers`: of its lines that are left over, from 0."""
+
+    batches: list[pa.RecordBatch]
+    rows: int
+    left: bytes
+    numbers: Numbers
+    lines: int
+
+
+def _in_order(stream: BinaryIO, workers: ThreadPoolExecutor, latest_us: int) -> Iterator[_Taken]:
+    begun: deque[Future[_Taken]] = deque()
+    for block in _blocks(stream):
+        begun.append(workers.submit(_taken_apart, block, latest_us))
+        if len(begun) > _AHEAD:
+            yield begun.popleft().result()
+    while begun:
+        yield begun.popleft().result()
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream in blocks that end where a line ends."""
+    while block := stream.read(_BLOCK):
+        if not block.endswith(b"\n"):
+            block += stream.readline(_LONGEST)
+            if not block.endswith(b"\n"):
+                if stream.read(1):
+                    raise NotUsual
+                block += b"\n"
+        yield block
+
+
+class _Room(threading.local):
+    """What one thread fills again and again."""
+
+    def __init__(self, rows: int) -> None:
+        self.times = np.empty((2, rows), np.int64)
+        self.numbers = np.empty((4, rows), np.int64)
+        self.choices = np.empty((4, rows), np.int8)
+        self.places = np.empty((9, rows), np.int64)
+        self.slots = np.empty(1 << (rows.bit_length() + 1), np.int32)
+        self.firsts = np.empty(rows, np.int64)
+
+
+_ROOM = _Room(_BLOCK // _SHORTEST)
+
+
+def _taken_apart(block: bytes, latest_us: int) -> _Taken:
+    from ingest import usual_kernel
+
+    text = np.frombuffer(block, dtype=np.uint8)
+    batches: list[pa.RecordBatch] = []
+    numbers: list[Numbers] = []
+    left: list[pa.Buffer] = []
+    room = _ROOM
+    at = rows = lines = 0
+    while at < len(block):
+        filled, over, passed, at = usual_kernel.take_apart(
+            text, at, latest_us, room.times, room.numbers, room.choices, room.places
+        )
+        batches.append(_batch(text, filled))
+        begins, lengths, places = room.places[6:9, :over]
+        left.append(_gathered(text, begins, lengths)[1])
+        numbers.append(places + lines)
+        rows += filled
+        lines += passed
+    return _Taken(batches, rows, b"".join(left), np.concatenate(numbers), lines)
+
+
+def _batch(text: npt.NDArray[np.uint8], rows: int) -> pa.RecordBatch:
+    from ingest.usual_kernel import ABSENT, NEVER
+
+    room = _ROOM
+    at, end = room.times[:, :rows]
+    attempt, rank, step, samples = room.numbers[:, :rows]
+    event, phase, mode, ok = room.choices[:, :rows]
+    places = room.places[:, :rows]
+    return pa.record_batch(
+        [
+            _column(at, NEVER),
+            _column(end, NEVER),
+            _column(event, ABSENT),
+            _few_texts(text, places[0], places[1]),
+            _column(attempt, ABSENT),
+            _own_texts(text, places[2], places[3]),
+            _column(phase, ABSENT),
+            _few_texts(text, places[4], places[5]),
+            _column(rank, ABSENT),
+            _column(step, ABSENT),
+            _column(mode, ABSENT),
+            _column(ok, ABSENT),
+            _column(samples, ABSENT),
+        ],
+        schema=SCHEMA,
+    )
+
+
+def _column(values: npt.NDArray[Any], absent: int) -> pa.Array:
+    kept, copied = _allocated(len(values), values.dtype)
+    copied[:] = values
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(values.dtype), len(values), [_present(values, absent), kept]
+    )
+
+
+def _present(values: npt.NDArray[Any], absent: int) -> pa.Buffer | None:
+    from ingest import usual_kernel
+
+    kept, bits = _allocated((len(values) + 7) // 8, np.uint8)
+    found = usual_kernel.present(values, absent, bits)
+    return None if found == len(values) else kept
+
+
+def _few_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -> pa.Array:
+    """Texts of which few are different, each told once."""
+    from ingest import usual_kernel
+
+    room = _ROOM
+    numbers = np.empty(len(lengths), np.int32)
+    found = usual_kernel.number_texts(text, begins, lengths, room.slots, room.firsts, numbers)
+    firsts = room.firsts[:found]
+    return pa.DictionaryArray.from_arrays(
+        _column(numbers, usual_kernel.ABSENT), _own_texts(text, begins[firsts], lengths[firsts])
+    )
+
+
+def _own_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -> pa.Array:
+    from ingest import usual_kernel
+
+    offsets, letters = _gathered(text, begins, lengths)
+    return pa.Array.from_buffers(
+        pa.string(), len(lengths), [_present(lengths, usual_kernel.ABSENT), offsets, letters]
+    )
+
+
+def _gathered(
+    text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers
+) -> tuple[pa.Buffer, pa.Buffer]:
+    """Texts behind one another: where each begins and the last one ends, and their letters."""
+    from ingest import usual_kernel
+
+    offsets, starts = _allocated(len(lengths) + 1, np.int32)
+    letters, copied = _allocated(int(np.maximum(lengths, 0).sum()), np.uint8)
+    usual_kernel.gather(text, begins, lengths, starts, copied)
+    return offsets, letters
+
+
+def _allocated(size: int, dtype: npt.DTypeLike) -> tuple[pa.Buffer, npt.NDArray[Any]]:
+    """Room of Arrow's own, which goes back to the system once nobody holds it (`release`)."""
+    room = pa.allocate_buffer(size * np.dtype(dtype).itemsize)
+    return room, np.frombuffer(room, dtype)
+
+
+def release() -> None:
+    """Give back to the system what batches held that nobody holds any more."""
+    pa.default_memory_pool().release_unused()

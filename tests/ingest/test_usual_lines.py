@@ -1,0 +1,340 @@
+"""What compiled code makes of usual lines is what the engine makes of them; it takes no others."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import zstandard
+
+from ingest import dumps, explain, fields, usual_lines
+from ingest.usual_lines import LeftOver, NotUsual
+from tests.fuzz import seeds
+from tests.fuzz.accidents import mutated
+from tests.ingest.warehouses import kept
+from tests.queries.engine import ingest
+
+LATEST_US = 1_800_000_000_000_000
+TABLES = (
+    ("job_keys", "*"),
+    ("plain_events", "*"),
+    ("told_events", "*"),
+    ("files", "* exclude (ingested_at)"),
+    ("rejected_lines", "*"),
+)
+USUAL = {"ts": "2026-03-01T00:00:00Z", "event": "progress", "job_id": "a", "step": 7}
+
+
+@pytest.fixture(autouse=True)
+def _ready() -> None:
+    assert usual_lines.is_ready(), "run `make install`: it compiles what is tested here"
+
+
+def line(**changes: object) -> bytes:
+    """A usual line, but for what differs."""
+    return json.dumps(USUAL | changes, separators=(",", ":")).encode()
+
+
+def dumped(rng: random.Random, dumps: int) -> list[bytes]:
+    """Lines as dumps have them, most of which say no more than usual."""
+    lines = []
+    for each in (each for _ in range(dumps) for each in seeds.native(rng.randrange(10**6))[:1_000]):
+        if rng.random() < 0.9:
+            told = {key: value for key, value in json.loads(each).items() if key in fields.PLAIN}
+            each = json.dumps(told, separators=rng.choice([(",", ":"), (", ", ": ")])).encode()
+        lines.append(each)
+    return lines
+
+
+def taken(text: bytes, folder: Path) -> tuple[list[dict[str, Any]], list[tuple[int, bytes]]]:
+    """What is taken of some lines, and what is left over: its number and the line."""
+    left_over = LeftOver(folder / "left")
+    batches = list(usual_lines.read(io.BytesIO(text), left_over, LATEST_US))
+    lines = left_over.path.read_bytes().splitlines(keepends=True)
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    return rows, list(zip(left_over.numbers().tolist(), lines, strict=True))
+
+
+def loaded(
+    folder: Path, dump: Path, monkeypatch: pytest.MonkeyPatch, *options: str, fewest: int
+) -> dict[str, list[tuple[Any, ...]]]:
+    """The tables of a warehouse into which a dump was ingested."""
+    monkeypatch.setattr(usual_lines, "_FEWEST_BYTES", fewest)
+    ingest(folder, "--as-of", "2026-11-20T00:00:00Z", *options, dump)
+    return {name: kept(folder, f"select {told} from {name} order by all") for name, told in TABLES}
+
+
+def both_ways(
+    folder: Path, dump: Path, monkeypatch: pytest.MonkeyPatch, *options: str
+) -> tuple[dict[str, list[tuple[Any, ...]]], dict[str, list[tuple[Any, ...]]]]:
+    read: list[int] = []
+    plainly = loaded(folder / "plainly", dump, monkeypatch, *options, fewest=1 << 60)
+    with monkeypatch.context() as watched:
+        found = usual_lines.read
+
+        def noted(*arguments: Any) -> Any:
+            read.append(1)
+            return found(*arguments)
+
+        watched.setattr(usual_lines, "read", noted)
+        usually = loaded(folder / "usually", dump, watched, *options, fewest=0)
+    assert read, "the dump was not read as one of usual lines"
+    return plainly, usually
+
+
+@pytest.mark.parametrize("options", [(), ("--cluster", "it's east")], ids=["plain", "cluster"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress], ids=["", "gz", "zst"])
+def test_a_dump_loads_as_it_does_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Any, options: tuple[str, ...]
+) -> None:
+    dump = tmp_path / "dump"
+    dump.write_bytes(pack(b"\n".join(dumped(random.Random(1), 4))))
+
+    plainly, usually = both_ways(tmp_path, dump, monkeypatch, *options)
+
+    assert len(plainly["plain_events"]) > 1_000 or options
+    assert plainly == usually
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_lines_that_accidents_happened_to_load_as_they_do_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(usual_lines, "_BLOCK", rng.choice([300, 5_000, 1 << 22]))
+    broken, hit = mutated(dumped(rng, 8), rng, 0.3)
+    dump = tmp_path / "dump"
+    dump.write_bytes(rng.choice([b"\n", b"\r\n"]).join(broken))
+
+    plainly, usually = both_ways(tmp_path, dump, monkeypatch)
+
+    assert len(hit) > 1_000
+    assert len(plainly["rejected_lines"]) > 100
+    assert plainly == usually
+
+
+def test_what_memory_may_have_no_room_for_goes_into_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.usual._HELD_SHARE", 0)
+    dump = tmp_path / "dump"
+    dump.write_bytes(b"\n".join(line(step=step, job_id=f"job {step % 9}") for step in range(900)))
+
+    plainly, usually = both_ways(tmp_path, dump, monkeypatch)
+
+    assert 900 == len(usually["plain_events"])
+    assert plainly == usually
+
+
+NOT_USUAL = {
+    "a field of its own": line(loss=0.5),
+    "a field that few have": line(team="a"),
+    "a roll-out": line(event="change", name="x"),
+    "an escape": line(job_id='a"b'),
+    "no ASCII": json.dumps(USUAL | {"job_id": "é"}, ensure_ascii=False).encode(),
+    "a delete character": line(job_id="a\x7f"),
+    "no job": b'{"ts":"2026-03-01T00:00:00Z","event":"progress"}',
+    "an empty job": line(job_id=""),
+    "a long job": line(job_id="x" * 257),
+    "a long id": line(event_id="x" * 257),
+    "a long stage": line(stage="x" * 4_097),
+    "a job that is a number": line(job_id=7),
+    "a phase without its name": line(event="phase_start"),
+    "an unknown event": line(event="progres"),
+    "an unknown phase": line(phase="trainin"),
+    "an unknown mode": line(mode="syncs"),
+    "no time": line(ts=None),
+    "a time without a zone": line(ts="2026-03-01T00:00:00"),
+    "an hour of one digit": line(ts="2026-03-01T-1:00:00Z"),
+    "a second of one digit": line(ts="2026-03-01T00:00:1 Z"),
+    "decimals without a zone": line(ts="2026-03-01T00:00:00.00100"),
+    "a zone and a letter": line(ts="2026-03-01T00:00:00Zx"),
+    "a day that is not": line(ts="2026-02-29T00:00:00Z"),
+    "a month that is not": line(ts="2026-13-01T00:00:00Z"),
+    "a leap second": line(ts="2026-03-01T23:59:60Z"),
+    "a far zone": line(ts="2026-03-01T00:00:00+16:00"),
+    "a short zone": line(ts="2026-03-01T00:00:00+01"),
+    "nanoseconds": line(ts="2026-03-01T00:00:00.123456789Z"),
+    "no digit after the point": line(ts="2026-03-01T00:00:00.Z"),
+    "a blank between": line(ts="2026-03-01 00:00:00Z"),
+    "before 2000": line(ts="1999-12-31T23:59:59Z"),
+    "too late": line(ts=LATEST_US // 1_000_000 + 1),
+    "too late an end": line(end_ts=LATEST_US // 1_000_000 + 1),
+    "milliseconds": line(ts=1_772_323_200_000),
+    "seven decimals": line().replace(b'"2026-03-01T00:00:00Z"', b"1772323200.1234567"),
+    "an exponent": line().replace(b'"2026-03-01T00:00:00Z"', b"1.7723232e9"),
+    "two points": line().replace(b'"2026-03-01T00:00:00Z"', b"1772323200.1.2"),
+    "a point at the end": line().replace(b'"2026-03-01T00:00:00Z"', b"1772323200."),
+    "a zero before": line(step=0).replace(b":0}", b":07}"),
+    "a fraction": line(step=1.0),
+    "below zero": line(step=-1),
+    "nineteen digits": line(step=10**18),
+    "a number as text": line(step="7"),
+    "attempt 0": line(attempt=0),
+    "a truth as text": line(ok="true"),
+    "a truth as a number": line(ok=1),
+    "a truth for a step": line(step=True),
+    "a list": line(step=[7]),
+    "a field twice": line().replace(b"{", b'{"step":7,'),
+    "a field twice, once as null": line().replace(b"{", b'{"step":null,'),
+    "no comma": line().replace(b',"step"', b' "step"'),
+    "a comma too many": line().replace(b"}", b",}"),
+    "no object": b"[1]",
+    "nothing after the object": line() + b"x",
+    "two objects": line() + line(),
+    "a tab": line() + b"\t",
+    "half an object": line()[:-1],
+    "half a truth": line(ok=True)[:-3],
+    "half a null": line(ok=None)[:-3],
+    "a blank line": b"",
+    "blanks": b"   ",
+}
+
+
+@pytest.mark.parametrize("name", NOT_USUAL)
+def test_a_line_that_is_not_just_as_usual_is_left_over(name: str, tmp_path: Path) -> None:
+    rows, left = taken(b"\n".join([line(), NOT_USUAL[name], line(step=8)]), tmp_path)
+
+    assert [7, 8] == [row["step"] for row in rows]
+    assert [(2, NOT_USUAL[name] + b"\n")] == left
+
+
+STILL_USUAL = {
+    "blanks between": json.dumps(USUAL).encode(),
+    "more blanks": b' {  "ts" :  1772323200 ,"event": "alive"  ,  "job_id":"a", "step" : 7  }'[1:],
+    "a carriage return": line() + b"\r",
+    "a null": line(rank=None, stage=None, phase=None, mode=None, ok=None, end_ts=None),
+    "an empty stage": line(stage=""),
+    "the longest job": line(job_id="x" * 256),
+    "eighteen digits": line(samples=10**18 - 1),
+    "zero": line(rank=0),
+}
+
+
+@pytest.mark.parametrize("name", STILL_USUAL)
+def test_a_usual_line_is_taken(name: str, tmp_path: Path) -> None:
+    rows, left = taken(STILL_USUAL[name], tmp_path)
+
+    assert [] == left
+    assert [7] == [row["step"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *("2026-03-01T00:00:00Z", "2024-02-29T23:59:59.9Z", "2000-01-01T00:00:00Z"),
+        *("2026-12-31T23:30:00-15:59", "2026-01-01T00:15:00.000001+05:45"),
+        *("2000-02-29T12:00:00.12+00:00", "2026-03-01T00:00:00.123456Z"),
+        *(1_772_323_200, 1_772_323_200.5, 946_684_800, 1_772_323_200.123456),
+    ],
+)
+def test_times_are_those_that_the_engine_reads(told: object, tmp_path: Path) -> None:
+    rows, left = taken(line(ts=told, end_ts=told), tmp_path)
+
+    assert [] == left
+    assert [(the_engines(told), the_engines(told))] == [
+        (row["at_us"], row["end_us"]) for row in rows
+    ]
+
+
+def the_engines(told: object) -> int:
+    """Microseconds of a time as `ingest.fields` has the engine read it."""
+    with duckdb.connect() as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        [(us,)] = connection.execute(
+            f"select {fields.typed('ts', 'told')} from (select ? as told)", [str(told)]
+        ).fetchall()
+    return int(us)
+
+
+def test_every_day_of_four_centuries_is_the_one_that_the_calendar_has(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        days = connection.execute(
+            "select strftime(day, '%Y-%m-%dT00:00:00Z'), epoch_us(day) "
+            "from range(timestamp '2000-01-01', timestamp '2400-03-02', interval 1 day) as t (day)"
+        ).fetchall()
+    left_over = LeftOver(tmp_path / "left")
+    text = b"\n".join(line(ts=told) for told, _ in days)
+    batches = usual_lines.read(io.BytesIO(text), left_over, 1 << 62)
+
+    assert [us for _, us in days] == [at for batch in batches for at in batch["at_us"].to_pylist()]
+
+
+@pytest.mark.parametrize("block", [1, 100, 1_000])
+def test_blocks_may_end_anywhere(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usual_lines, "_BLOCK", block)
+    monkeypatch.setattr(usual_lines, "_LONGEST", 1_000)
+    lines = [line(step=step) if step % 7 else b"broken" for step in range(1, 200)]
+
+    rows, left = taken(b"\n".join(lines), tmp_path)
+
+    assert [step for step in range(1, 200) if step % 7] == [row["step"] for row in rows]
+    assert [(step, b"broken\n") for step in range(7, 200, 7)] == left
+
+
+def test_more_lines_than_there_is_room_for_are_taken_in_several_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usual_lines, "_ROOM", usual_lines._Room(10))
+    lines = [line(step=step) if step % 25 < 14 else b"" for step in range(300)]
+
+    rows, left = taken(b"\n".join(lines) + b"\n", tmp_path)
+
+    assert [step for step in range(300) if step % 25 < 14] == [row["step"] for row in rows]
+    assert [step + 1 for step in range(300) if step % 25 >= 14] == [number for number, _ in left]
+
+
+@pytest.mark.parametrize("text", [line(team="a") + b"\n" + line(), b"{" * 300], ids=["few", "long"])
+def test_a_dump_of_other_lines_is_not_taken(
+    text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usual_lines, "_BLOCK", 200)
+    monkeypatch.setattr(usual_lines, "_LONGEST", 200)
+    with pytest.raises(NotUsual):
+        list(usual_lines.read(io.BytesIO(text * 3), LeftOver(tmp_path / "left"), LATEST_US))
+
+
+def test_where_nothing_is_compiled_dumps_load_the_other_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usual_lines, "_STAMP", tmp_path / "no stamp")
+    usual_lines.is_ready.cache_clear()
+    try:
+        assert not usual_lines.reads(1 << 40)
+    finally:
+        monkeypatch.undo()
+        usual_lines.is_ready.cache_clear()
+
+
+def test_a_line_that_is_set_aside_has_its_number_in_the_dump(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: Sequence[bytes] = [line(), line(team="a"), b"", line(ts="never"), line(step=8), b"{"]
+    dump = tmp_path / "dump"
+    dump.write_bytes(b"\n".join([*lines, line(step=9), line(step=10)]))
+    monkeypatch.setattr(usual_lines, "_FEWEST_BYTES", 0)
+
+    ingest(tmp_path / "warehouse", dump)
+
+    assert [(4, "bad_timestamp"), (6, "not_json")] == kept(
+        tmp_path / "warehouse", "select line_number, reason from rejected_lines order by all"
+    )
+
+
+def test_marks_of_keys_are_not_counted_where_nobody_asks_for_them(tmp_path: Path) -> None:
+    (tmp_path / "dump").write_bytes(line() + b"\n")
+    file = dumps.DumpFile("dump", tmp_path / "dump", len(line()) + 1, "none")
+
+    assert 4 == dumps.fingerprint(file).key_marks
+    assert dumps.fingerprint(file, counts_keys=False).key_marks is None
+    assert explain.KEPT_CHARACTERS > len(line())
