@@ -1,5 +1,48 @@
 -- Whether a phase or stage was open before each instant of its reporter, and what comes next.
 -- grain: one row per attempt_no, phase, stage, rank, upload_step, at_us
+-- stored: no
+with
+
+-- where a reporter says more than one thing at one instant: few, if any
+crowded as (
+
+    select
+        attempt_no,
+        phase
+    from phase_lines
+    where at_us = next_us
+    group by attempt_no, phase
+
+),
+
+instants as (
+
+    select
+        lines.attempt_no,
+        lines.phase,
+        lines.stage,
+        lines.rank,
+        lines.upload_step,
+        lines.at_us,
+        cast(sum(lines.starts) as integer) as starts,
+        cast(sum(lines.ends) as integer) as ends,
+        max(case when lines.starts = 1 then lines.step end) as start_step,
+        max(case when lines.ends = 1 then lines.step end) as end_step,
+        max(case when lines.is_async then lines.starts else 0 end) as start_async,
+        -- 1: async, 2: failed
+        max(case when lines.is_async then lines.ends else 0 end)
+        + max(case when lines.is_failed then 2 * lines.ends else 0 end) as end_flags,
+        min(case when lines.starts = 1 then lines.file_no end) as file_no
+    from phase_lines as lines
+    inner join crowded
+        on
+            lines.attempt_no = crowded.attempt_no
+            and lines.phase = crowded.phase
+    group by
+        lines.attempt_no, lines.phase, lines.stage, lines.rank, lines.upload_step, lines.at_us
+
+)
+
 select
     attempt_no,
     phase,
@@ -29,8 +72,40 @@ select
     coalesce(lead(ends) over in_order, 0) as next_ends,
     lead(end_step) over in_order as next_end_step,
     lead(end_flags) over in_order as next_end_flags
-from phase_instants
+from instants
 window in_order as (
     partition by attempt_no, phase, stage, rank, upload_step
     order by at_us asc
 )
+
+union all
+
+-- everywhere else each line is an instant of its own, before which the phase is open if the line
+-- before is a start
+select
+    lines.attempt_no,
+    lines.phase,
+    lines.stage,
+    lines.rank,
+    lines.upload_step,
+    lines.at_us,
+    lines.starts,
+    lines.ends,
+    case when lines.starts = 1 then lines.step end as start_step,
+    case when lines.ends = 1 then lines.step end as end_step,
+    case when lines.is_async then lines.starts else 0 end as start_async,
+    case when lines.is_async then lines.ends else 0 end
+    + case when lines.is_failed then 2 * lines.ends else 0 end as end_flags,
+    case when lines.starts = 1 then lines.file_no end as file_no,
+    lines.follows_starts as open_before,
+    lines.next_us,
+    lines.next_ends,
+    case when lines.next_ends = 1 then lines.next_step end as next_end_step,
+    case when lines.next_is_async then lines.next_ends else 0 end
+    + case when lines.next_is_failed then 2 * lines.next_ends else 0 end as next_end_flags
+from phase_lines as lines
+left join crowded
+    on
+        lines.attempt_no = crowded.attempt_no
+        and lines.phase = crowded.phase
+where crowded.attempt_no is null
