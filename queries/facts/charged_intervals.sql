@@ -107,18 +107,18 @@ select
     from_us,
     to_us,
     case
-        when high >= 1267650600228229401496703205376 then 'checkpoint_save'
-        when high >= 1208925819614629174706176 then 'evaluation'
-        when high >= 1152921504606846976 then 'data_wait'
-        when high >= 1099511627776 then 'pt2_compile'
-        when high >= 1048576 then 'checkpoint_load'
-        when high >= 1 then 'shutdown'
-        when low >= 1208925819614629174706176 then 'training'
-        when low >= 1152921504606846976 then 'trainer_init'
-        when low >= 1099511627776 then 'launcher_init'
-        when low >= 1048576 then 'hardware_setup'
-        when low >= 1 then 'scheduling'
-        else 'unaccounted'
+        when high >= 1267650600228229401496703205376 then cast('checkpoint_save' as area_name)
+        when high >= 1208925819614629174706176 then cast('evaluation' as area_name)
+        when high >= 1152921504606846976 then cast('data_wait' as area_name)
+        when high >= 1099511627776 then cast('pt2_compile' as area_name)
+        when high >= 1048576 then cast('checkpoint_load' as area_name)
+        when high >= 1 then cast('shutdown' as area_name)
+        when low >= 1208925819614629174706176 then cast('training' as area_name)
+        when low >= 1152921504606846976 then cast('trainer_init' as area_name)
+        when low >= 1099511627776 then cast('launcher_init' as area_name)
+        when low >= 1048576 then cast('hardware_setup' as area_name)
+        when low >= 1 then cast('scheduling' as area_name)
+        else cast('unaccounted' as area_name)
     end as area
 from counted
 where to_us > from_us

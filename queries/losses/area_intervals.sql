@@ -29,7 +29,7 @@ told_apart as (
         attempt_no,
         from_us,
         to_us,
-        'hang' as area
+        cast('hang' as area_name) as area
     from worked_intervals
     where not is_work
 
@@ -39,7 +39,7 @@ told_apart as (
         worked.attempt_no,
         worked.from_us,
         least(worked.to_us, coalesce(lost.lost_from_us, worked.to_us)) as to_us,
-        'effective' as area
+        cast('effective' as area_name) as area
     from worked_intervals as worked
     left join lost on worked.attempt_no = lost.attempt_no
     where
@@ -52,7 +52,7 @@ told_apart as (
         worked.attempt_no,
         greatest(worked.from_us, lost.lost_from_us) as from_us,
         worked.to_us,
-        'unsaved' as area
+        cast('unsaved' as area_name) as area
     from worked_intervals as worked
     inner join lost on worked.attempt_no = lost.attempt_no
     where
@@ -90,7 +90,7 @@ placed as (
         told_apart.to_us,
         case
             when followed.is_instrumented then told_apart.area
-            else 'uninstrumented'
+            else cast('uninstrumented' as area_name)
         end as area,
         followed.follows_interruption,
         followed.is_instrumented

@@ -8,7 +8,7 @@ drawn as (
     select
         attempt_no,
         'area' as kind,
-        area as name,
+        cast(area as varchar) as name,
         cast(null as varchar) as category,
         cast(null as varchar) as stage,
         cast(null as bigint) as rank,
