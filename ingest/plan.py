@@ -62,11 +62,14 @@ def look_at(
         # a text that begins like another one may be another job's: only its own name tells
         earlier = known.named(names if format.collector is None else names[:1])
         shorter = [row for row in earlier if row.bytes < file.bytes]
+        is_usual = format.collector is None and usual_lines.reads(file.bytes)
+        if is_usual:
+            usual_lines.load_beside()
         fingerprint = dumps.fingerprint(
             file,
             [row.bytes for row in shorter],
             advance,
-            counts_keys=format.collector is None and not usual_lines.reads(file.bytes),
+            counts_keys=format.collector is None and not is_usual,
         )
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")

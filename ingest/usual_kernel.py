@@ -185,15 +185,15 @@ def _stands(text, at, letters):
 @_compiled
 def _row(text, latest_us, begins, ends, told, times, numbers, choices, places, row):
     """Fill one row from the members of a line. Returns whether all of them were usual."""
-    at_us = _time(text, _TS, begins, ends, told)
-    end_us = _time(text, _END, begins, ends, told)
+    at_us = _time(text, told[_TS], begins[_TS], ends[_TS])
+    end_us = _time(text, told[_END], begins[_END], ends[_END])
     kind = _choice(text, _EVENT, begins, ends, told, _KIND_LETTERS, _KIND_STARTS, _KIND_SUMS)
     phase = _choice(text, _PHASE, begins, ends, told, _PHASE_LETTERS, _PHASE_STARTS, _PHASE_SUMS)
     mode = _choice(text, _MODE, begins, ends, told, _MODE_LETTERS, _MODE_STARTS, _MODE_SUMS)
-    attempt = _whole(text, _ATTEMPT, begins, ends, told)
-    rank = _whole(text, _RANK, begins, ends, told)
-    step = _whole(text, _STEP, begins, ends, told)
-    samples = _whole(text, _SAMPLES, begins, ends, told)
+    attempt = _whole(text, told[_ATTEMPT], begins[_ATTEMPT], ends[_ATTEMPT])
+    rank = _whole(text, told[_RANK], begins[_RANK], ends[_RANK])
+    step = _whole(text, told[_STEP], begins[_STEP], ends[_STEP])
+    samples = _whole(text, told[_SAMPLES], begins[_SAMPLES], ends[_SAMPLES])
     if not (
         _EARLIEST_US <= at_us <= latest_us
         and (end_us == NEVER or _EARLIEST_US <= end_us <= latest_us)
@@ -257,12 +257,11 @@ def _which(text, begin, length, letters, starts, sums):
     return word
 
 
-@_compiled
-def _whole(text, field, begins, ends, told):
+@_inlined
+def _whole(text, told, begin, end):
     """A whole number as JSON writes it, without sign, point or exponent."""
-    if told[field] != _NUMBER:
-        return ABSENT if told[field] == 0 or told[field] == _NULL else _UNUSUAL
-    begin, end = begins[field], ends[field]
+    if told != _NUMBER:
+        return ABSENT if told == 0 or told == _NULL else _UNUSUAL
     if end - begin > _DIGITS or (text[begin] == 48 and end - begin > 1):
         return _UNUSUAL
     number = 0
@@ -273,14 +272,14 @@ def _whole(text, field, begins, ends, told):
     return number
 
 
-@_compiled
-def _time(text, field, begins, ends, told):
+@_inlined
+def _time(text, told, begin, end):
     """Microseconds since 1970. What cannot be read lies before any time that is believed."""
-    if told[field] == _TEXT:
-        return _instant(text, begins[field], ends[field])
-    if told[field] == _NUMBER:
-        return _seconds(text, begins[field], ends[field])
-    return NEVER if told[field] == 0 or told[field] == _NULL else 0
+    if told == _TEXT:
+        return _instant(text, begin, end)
+    if told == _NUMBER:
+        return _seconds(text, begin, end)
+    return NEVER if told == 0 or told == _NULL else 0
 
 
 @_compiled

@@ -33,7 +33,7 @@ _WORKERS = 2
 _AHEAD = 2 * _WORKERS  # blocks that are taken apart before they are asked for
 _LONGEST = LONGEST_LINE  # no block is longer than itself and such a line
 _SHORTEST = 40  # no usual line is shorter
-_SOURCE = Path(__file__).with_name("usual_kernel.py")
+_KERNEL = Path(__file__).with_name("usual_kernel.py")
 _STAMP = Path(__file__).parent / "__pycache__" / "usual_kernel.ready"
 
 Numbers = npt.NDArray[np.int64]
@@ -89,16 +89,29 @@ def prepare() -> None:
     """Compile the kernel, and keep it beside its source, where that is not done."""
     if is_ready():
         return
-    for path in _STAMP.parent.glob(f"{_SOURCE.stem}.*.nb?"):
+    for path in _STAMP.parent.glob(f"{_KERNEL.stem}.*.nb?"):
         path.unlink()
-    line = b'{"ts":1767225600,"event":"alive","job_id":"a","event_id":"1","stage":"b"}\n'
-    _taken_apart(line, fields.EARLIEST_US)
+    _load()
     _STAMP.write_text(_stamp(), "utf-8")
 
 
+@cache
+def load_beside() -> None:
+    """Begin to load the kernel, half a second, while something else is done."""
+    threading.Thread(target=_load, daemon=True).start()
+
+
+def _load() -> None:
+    """Ask for all of the kernel once: what was compiled is loaded, what was not is compiled."""
+    line = b'{"ts":1767225600,"event":"alive","job_id":"a","event_id":"1","stage":"b"}\n'
+    _taken_apart(np.frombuffer(bytearray(line), np.uint8), fields.EARLIEST_US)
+
+
 def _stamp() -> str:
-    source = hashlib.sha256(_SOURCE.read_bytes() + Path(fields.__file__).read_bytes())
-    return f"{sys.implementation.cache_tag} {version('numba')} {source.hexdigest()}\n"
+    """Of what is compiled, and for which types it is called."""
+    sources = [path.read_bytes() for path in (_KERNEL, Path(__file__), Path(fields.__file__))]
+    digest = hashlib.sha256(b"".join(sources)).hexdigest()
+    return f"{sys.implementation.cache_tag} {version('numba')} {digest}\n"
 
 
 def read(stream: BinaryIO, left_over: LeftOver, latest_us: int) -> Iterator[pa.RecordBatch]:
@@ -148,25 +161,44 @@ class _Taken(NamedTuple):
 
 
 def _in_order(stream: BinaryIO, workers: ThreadPoolExecutor, latest_us: int) -> Iterator[_Taken]:
-    begun: deque[Future[_Taken]] = deque()
-    for block in _blocks(stream):
-        begun.append(workers.submit(_taken_apart, block, latest_us))
+    spare: list[bytearray] = []
+    begun: deque[tuple[bytearray, Future[_Taken]]] = deque()
+    for room, end in _blocks(stream, spare):
+        text = np.frombuffer(room, np.uint8, end)
+        begun.append((room, workers.submit(_taken_apart, text, latest_us)))
         if len(begun) > _AHEAD:
-            yield begun.popleft().result()
-    while begun:
-        yield begun.popleft().result()
+            room, taken = begun.popleft()
+            yield taken.result()
+            spare.append(room)
+    for _, taken in begun:
+        yield taken.result()
 
 
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """The stream in blocks that end where a line ends."""
-    while block := stream.read(_BLOCK):
-        if not block.endswith(b"\n"):
-            block += stream.readline(_LONGEST)
-            if not block.endswith(b"\n"):
-                if stream.read(1):
-                    raise NotUsual
-                block += b"\n"
-        yield block
+def _blocks(stream: BinaryIO, spare: list[bytearray]) -> Iterator[tuple[bytearray, int]]:
+    """The stream in blocks that end where a line ends: the room each is in, and how long it is.
+
+    Room that is `spare` is used again: the system gives new room at a price.
+    """
+    rest = b""
+    while True:
+        room = spare.pop() if spare else bytearray(_BLOCK)
+        if len(rest) >= len(room):
+            room = bytearray(2 * len(rest))
+        room[: len(rest)] = rest
+        # as typeshed has it, a stream of bytes need not be able to do this
+        filled = len(rest) + stream.readinto(memoryview(room)[len(rest) :])  # type: ignore[attr-defined]
+        if filled == len(rest):
+            break
+        end = room.rfind(b"\n", 0, filled) + 1
+        rest = bytes(memoryview(room)[end:filled])
+        if len(rest) > _LONGEST:
+            raise NotUsual
+        if end:
+            yield room, end
+        else:
+            spare.append(room)
+    if rest:
+        yield bytearray(rest + b"\n"), len(rest) + 1
 
 
 class _Room(threading.local):
@@ -182,18 +214,18 @@ class _Room(threading.local):
 
 
 _ROOM = _Room(_BLOCK // _SHORTEST)
+_NOTHING = pa.py_buffer(bytes(8 * (_BLOCK // _SHORTEST)))  # a column in which every value is absent
 
 
-def _taken_apart(block: bytes, latest_us: int) -> _Taken:
+def _taken_apart(text: npt.NDArray[np.uint8], latest_us: int) -> _Taken:
     from ingest import usual_kernel
 
-    text = np.frombuffer(block, dtype=np.uint8)
     batches: list[pa.RecordBatch] = []
     numbers: list[Numbers] = []
     left: list[pa.Buffer] = []
     room = _ROOM
     at = rows = lines = 0
-    while at < len(block):
+    while at < len(text):
         filled, over, passed, at = usual_kernel.take_apart(
             text, at, latest_us, room.times, room.numbers, room.choices, room.places
         )
@@ -235,19 +267,22 @@ def _batch(text: npt.NDArray[np.uint8], rows: int) -> pa.RecordBatch:
 
 
 def _column(values: npt.NDArray[Any], absent: int) -> pa.Array:
+    kind = pa.from_numpy_dtype(values.dtype)
+    found, present = _present(values, absent)
+    if not found:
+        return pa.Array.from_buffers(kind, len(values), [_NOTHING, _NOTHING])
     kept, copied = _allocated(len(values), values.dtype)
     copied[:] = values
-    return pa.Array.from_buffers(
-        pa.from_numpy_dtype(values.dtype), len(values), [_present(values, absent), kept]
-    )
+    return pa.Array.from_buffers(kind, len(values), [present, kept])
 
 
-def _present(values: npt.NDArray[Any], absent: int) -> pa.Buffer | None:
+def _present(values: npt.NDArray[Any], absent: int) -> tuple[int, pa.Buffer | None]:
+    """How many values are not absent, and which; None: all of them."""
     from ingest import usual_kernel
 
     kept, bits = _allocated((len(values) + 7) // 8, np.uint8)
-    found = usual_kernel.present(values, absent, bits)
-    return None if found == len(values) else kept
+    found = int(usual_kernel.present(values, absent, bits))
+    return found, None if found == len(values) else kept
 
 
 def _few_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -> pa.Array:
@@ -268,7 +303,7 @@ def _own_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -
 
     offsets, letters = _gathered(text, begins, lengths)
     return pa.Array.from_buffers(
-        pa.string(), len(lengths), [_present(lengths, usual_kernel.ABSENT), offsets, letters]
+        pa.string(), len(lengths), [_present(lengths, usual_kernel.ABSENT)[1], offsets, letters]
     )
 
 
