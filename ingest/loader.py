@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 
 from ingest import (
     dumps,
@@ -26,7 +28,6 @@ from ingest import (
     store,
     text,
     usual,
-    usual_lines,
 )
 from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
@@ -35,6 +36,8 @@ from ingest.ledger import Incoming, Numbered
 from ingest.moment import Moment
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse, scratch
+
+Numbers = npt.NDArray[np.int64]
 
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
@@ -245,7 +248,7 @@ def _parse_native(
     try:
         if group[0].incoming.fingerprint.needs_mending:
             files = [_mended(connection, folder, group[0], files[0])]
-        elif len(group) == 1 and usual_lines.reads(group[0].incoming.file.bytes):
+        elif len(group) == 1 and usual.reads(group[0].incoming.file.bytes):
             parsed = _parse_usual(connection, folder, group[0], files[0], moment, memory)
             if parsed is not None:
                 return [parsed]
@@ -303,7 +306,7 @@ def _load_native(
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-    numbers: usual_lines.Numbers | None = None,
+    numbers: Numbers | None = None,
 ) -> None:
     """Load dumps, and set their lines aside that are no events.
 
@@ -354,7 +357,7 @@ def _explain(
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-    numbers: usual_lines.Numbers | None,
+    numbers: Numbers | None,
 ) -> int | None:
     """Set the bad lines of dumps aside. Returns how many JSON keys they could hold, if known."""
     numbered = {one.file_no: one for one in group}
@@ -378,7 +381,7 @@ def _explain(
     return None if None in marks else sum(mark or 0 for mark in marks)
 
 
-def _numbered(rejected: list[Rejected], numbers: usual_lines.Numbers) -> list[Rejected]:
+def _numbered(rejected: list[Rejected], numbers: Numbers) -> list[Rejected]:
     return [replace(one, line_number=int(numbers[one.line_number - 1])) for one in rejected]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ingest import dumps, rotation, unpacking, usual_lines
+from ingest import dumps, rotation, unpacking, usual
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
 from ingest.foreign import told_of
@@ -62,9 +62,9 @@ def look_at(
         # a text that begins like another one may be another job's: only its own name tells
         earlier = known.named(names if format.collector is None else names[:1])
         shorter = [row for row in earlier if row.bytes < file.bytes]
-        is_usual = format.collector is None and usual_lines.reads(file.bytes)
+        is_usual = format.collector is None and usual.reads(file.bytes)
         if is_usual:
-            usual_lines.load_beside()
+            usual.load_beside()
         fingerprint = dumps.fingerprint(
             file,
             [row.bytes for row in shorter],

@@ -1,18 +1,81 @@
-"""The usual lines of a large `events` dump as rows that the engine can read, held or in a table."""
+"""The usual lines of large `events` dumps: whether they can be read, and as rows for the engine.
+
+What reads them is loaded only for a dump that is large.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
-from ingest import dumps, fields, usual_lines
-from ingest.usual_lines import LeftOver, NotUsual
+from ingest import dumps, fields
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ingest.usual_lines import LeftOver
+
+# of less the engine makes as short work as loading the kernel takes
+_FEWEST_BYTES = 128 * 1024 * 1024
 _HELD_SHARE = 1.0  # of the engine's memory: columns take 0.4 of the room of their lines
+_FOLDER = Path(__file__).parent
+_STAMP = _FOLDER / "__pycache__" / "usual_kernel.ready"
+_COMPILED = ("usual_kernel.py", "usual_lines.py", "fields.py")
+
+
+def reads(bytes: int) -> bool:
+    """Whether a dump of so many bytes is better read here, and can be."""
+    return bytes >= _FEWEST_BYTES and is_ready()
+
+
+@cache
+def is_ready() -> bool:
+    """Whether the kernel was compiled, as it is now, and can be loaded: `make install` sees to it.
+
+    To compile it takes longer than it saves of all but the largest dumps.
+    """
+    try:
+        return os.access(_STAMP.parent, os.W_OK) and _STAMP.read_text("utf-8") == _stamp()
+    except OSError:
+        return False
+
+
+def prepare() -> None:
+    """Compile the kernel, and keep it beside its source, where that is not done."""
+    if is_ready():
+        return
+    for path in _STAMP.parent.glob("usual_kernel.*.nb?"):
+        path.unlink()
+    _load()
+    _STAMP.write_text(_stamp(), "utf-8")
+
+
+@cache
+def load_beside() -> None:
+    """Begin to load the kernel, half a second, while something else is done."""
+    threading.Thread(target=_load, daemon=True).start()
+
+
+def _load() -> None:
+    from ingest import usual_lines
+
+    usual_lines.load()
+
+
+def _stamp() -> str:
+    """Of what is compiled, and for which types it is called."""
+    digest = hashlib.sha256(b"".join((_FOLDER / name).read_bytes() for name in _COMPILED))
+    return f"{sys.implementation.cache_tag} {version('numba')} {digest.hexdigest()}\n"
 
 
 @dataclass(slots=True)
@@ -51,7 +114,11 @@ def take(
     may be too many. None: most lines are others, or the dump cannot be read to its end. Raises
     OSError, UnreadableDump and duckdb.Error.
     """
-    left_over = LeftOver(copy)
+    import pyarrow as pa
+
+    from ingest import usual_lines
+
+    left_over = usual_lines.LeftOver(copy)
     reading = _Reading(dump, left_over, latest_us)
     if dump.compression == "none" and dump.bytes <= memory_bytes * _HELD_SHARE:
         rows.held = pa.Table.from_batches(reading, schema=usual_lines.SCHEMA)
@@ -69,7 +136,7 @@ def take(
 
 def good_rows(rows: Rows) -> str:
     """A select of these rows, as `native.good_rows` gives those of other dumps."""
-    from ingest import usual_kernel
+    from ingest import usual_kernel, usual_lines
 
     words = {
         "event": usual_kernel.KINDS,
@@ -90,6 +157,8 @@ def good_rows(rows: Rows) -> str:
 
 def release(rows: Rows) -> None:
     """Let go of what is held in memory: nobody reads it any more."""
+    from ingest import usual_lines
+
     rows.held = None
     usual_lines.release()
 
@@ -117,9 +186,11 @@ class _Reading:
         self.is_whole = False
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
+        from ingest import usual_lines
+
         with dumps.opened(self._dump) as stream:
             try:
                 yield from usual_lines.read(stream, self._left_over, self._latest_us)
-            except NotUsual:
+            except usual_lines.NotUsual:
                 return
             self.is_whole = getattr(stream.raw, "fault", None) is None

@@ -1,20 +1,15 @@
 """Usual lines of a large `events` dump become columns at once; the others are left to DuckDB.
 
 What a line means is said by `ingest.fields`: of whatever is not just as dumps usually write it,
-nothing is concluded here (docs/adr/0013). Touches no database.
+nothing is concluded here (docs/adr/0013). Touches no database. Imported for large dumps only.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,19 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest import fields
+from ingest import fields, usual_kernel
 from ingest.dumps import LONGEST_LINE, KeyMarks
-
-# of less the engine makes as short work while the kernel is loaded
-_FEWEST_BYTES = 32 * 1024 * 1024
+from ingest.usual_kernel import ABSENT, NEVER
 
 _BLOCK = 4 * 1024 * 1024  # its columns fit in a processor's cache
 _WORKERS = 2
 _AHEAD = 2 * _WORKERS  # blocks that are taken apart before they are asked for
 _LONGEST = LONGEST_LINE  # no block is longer than itself and such a line
 _SHORTEST = 40  # no usual line is shorter
-_KERNEL = Path(__file__).with_name("usual_kernel.py")
-_STAMP = Path(__file__).parent / "__pycache__" / "usual_kernel.ready"
 
 Numbers = npt.NDArray[np.int64]
 
@@ -68,50 +59,10 @@ class LeftOver:
         self._numbers.append(numbers)
 
 
-def reads(bytes: int) -> bool:
-    """Whether a dump of so many bytes is better read here, and can be."""
-    return bytes >= _FEWEST_BYTES and is_ready()
-
-
-@cache
-def is_ready() -> bool:
-    """Whether the kernel was compiled, as it is now, and can be loaded: `make install` sees to it.
-
-    To compile it takes longer than it saves of all but the largest dumps.
-    """
-    try:
-        return os.access(_STAMP.parent, os.W_OK) and _STAMP.read_text("utf-8") == _stamp()
-    except OSError:
-        return False
-
-
-def prepare() -> None:
-    """Compile the kernel, and keep it beside its source, where that is not done."""
-    if is_ready():
-        return
-    for path in _STAMP.parent.glob(f"{_KERNEL.stem}.*.nb?"):
-        path.unlink()
-    _load()
-    _STAMP.write_text(_stamp(), "utf-8")
-
-
-@cache
-def load_beside() -> None:
-    """Begin to load the kernel, half a second, while something else is done."""
-    threading.Thread(target=_load, daemon=True).start()
-
-
-def _load() -> None:
+def load() -> None:
     """Ask for all of the kernel once: what was compiled is loaded, what was not is compiled."""
     line = b'{"ts":1767225600,"event":"alive","job_id":"a","event_id":"1","stage":"b"}\n'
     _taken_apart(np.frombuffer(bytearray(line), np.uint8), fields.EARLIEST_US)
-
-
-def _stamp() -> str:
-    """Of what is compiled, and for which types it is called."""
-    sources = [path.read_bytes() for path in (_KERNEL, Path(__file__), Path(fields.__file__))]
-    digest = hashlib.sha256(b"".join(sources)).hexdigest()
-    return f"{sys.implementation.cache_tag} {version('numba')} {digest}\n"
 
 
 def read(stream: BinaryIO, left_over: LeftOver, latest_us: int) -> Iterator[pa.RecordBatch]:
@@ -218,8 +169,6 @@ _NOTHING = pa.py_buffer(bytes(8 * (_BLOCK // _SHORTEST)))  # a column in which e
 
 
 def _taken_apart(text: npt.NDArray[np.uint8], latest_us: int) -> _Taken:
-    from ingest import usual_kernel
-
     batches: list[pa.RecordBatch] = []
     numbers: list[Numbers] = []
     left: list[pa.Buffer] = []
@@ -239,8 +188,6 @@ def _taken_apart(text: npt.NDArray[np.uint8], latest_us: int) -> _Taken:
 
 
 def _batch(text: npt.NDArray[np.uint8], rows: int) -> pa.RecordBatch:
-    from ingest.usual_kernel import ABSENT, NEVER
-
     room = _ROOM
     at, end = room.times[:, :rows]
     attempt, rank, step, samples = room.numbers[:, :rows]
@@ -278,8 +225,6 @@ def _column(values: npt.NDArray[Any], absent: int) -> pa.Array:
 
 def _present(values: npt.NDArray[Any], absent: int) -> tuple[int, pa.Buffer | None]:
     """How many values are not absent, and which; None: all of them."""
-    from ingest import usual_kernel
-
     kept, bits = _allocated((len(values) + 7) // 8, np.uint8)
     found = int(usual_kernel.present(values, absent, bits))
     return found, None if found == len(values) else kept
@@ -287,23 +232,19 @@ def _present(values: npt.NDArray[Any], absent: int) -> tuple[int, pa.Buffer | No
 
 def _few_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -> pa.Array:
     """Texts of which few are different, each told once."""
-    from ingest import usual_kernel
-
     room = _ROOM
     numbers = np.empty(len(lengths), np.int32)
     found = usual_kernel.number_texts(text, begins, lengths, room.slots, room.firsts, numbers)
     firsts = room.firsts[:found]
     return pa.DictionaryArray.from_arrays(
-        _column(numbers, usual_kernel.ABSENT), _own_texts(text, begins[firsts], lengths[firsts])
+        _column(numbers, ABSENT), _own_texts(text, begins[firsts], lengths[firsts])
     )
 
 
 def _own_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -> pa.Array:
-    from ingest import usual_kernel
-
     offsets, letters = _gathered(text, begins, lengths)
     return pa.Array.from_buffers(
-        pa.string(), len(lengths), [_present(lengths, usual_kernel.ABSENT)[1], offsets, letters]
+        pa.string(), len(lengths), [_present(lengths, ABSENT)[1], offsets, letters]
     )
 
 
@@ -311,8 +252,6 @@ def _gathered(
     text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers
 ) -> tuple[pa.Buffer, pa.Buffer]:
     """Texts behind one another: where each begins and the last one ends, and their letters."""
-    from ingest import usual_kernel
-
     offsets, starts = _allocated(len(lengths) + 1, np.int32)
     letters, copied = _allocated(int(np.maximum(lengths, 0).sum()), np.uint8)
     usual_kernel.gather(text, begins, lengths, starts, copied)

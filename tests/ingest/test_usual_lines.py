@@ -14,7 +14,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import dumps, explain, fields, usual_lines
+from ingest import dumps, explain, fields, usual, usual_lines
 from ingest.usual_lines import LeftOver, NotUsual
 from tests.fuzz import seeds
 from tests.fuzz.accidents import mutated
@@ -34,7 +34,7 @@ USUAL = {"ts": "2026-03-01T00:00:00Z", "event": "progress", "job_id": "a", "step
 
 @pytest.fixture(autouse=True)
 def _ready() -> None:
-    assert usual_lines.is_ready(), "run `make install`: it compiles what is tested here"
+    assert usual.is_ready(), "run `make install`: it compiles what is tested here"
 
 
 def line(**changes: object) -> bytes:
@@ -66,7 +66,7 @@ def loaded(
     folder: Path, dump: Path, monkeypatch: pytest.MonkeyPatch, *options: str, fewest: int
 ) -> dict[str, list[tuple[Any, ...]]]:
     """The tables of a warehouse into which a dump was ingested."""
-    monkeypatch.setattr(usual_lines, "_FEWEST_BYTES", fewest)
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", fewest)
     ingest(folder, "--as-of", "2026-11-20T00:00:00Z", *options, dump)
     return {name: kept(folder, f"select {told} from {name} order by all") for name, told in TABLES}
 
@@ -307,13 +307,13 @@ def test_a_dump_of_other_lines_is_not_taken(
 def test_where_nothing_is_compiled_dumps_load_the_other_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usual_lines, "_STAMP", tmp_path / "no stamp")
-    usual_lines.is_ready.cache_clear()
+    monkeypatch.setattr(usual, "_STAMP", tmp_path / "no stamp")
+    usual.is_ready.cache_clear()
     try:
-        assert not usual_lines.reads(1 << 40)
+        assert not usual.reads(1 << 40)
     finally:
         monkeypatch.undo()
-        usual_lines.is_ready.cache_clear()
+        usual.is_ready.cache_clear()
 
 
 def test_a_line_that_is_set_aside_has_its_number_in_the_dump(
@@ -322,7 +322,7 @@ def test_a_line_that_is_set_aside_has_its_number_in_the_dump(
     lines: Sequence[bytes] = [line(), line(team="a"), b"", line(ts="never"), line(step=8), b"{"]
     dump = tmp_path / "dump"
     dump.write_bytes(b"\n".join([*lines, line(step=9), line(step=10)]))
-    monkeypatch.setattr(usual_lines, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", 0)
 
     ingest(tmp_path / "warehouse", dump)
 
