@@ -21,7 +21,7 @@ _KEPT = Path(__file__).with_name("kept.sql")
 # What is computed at once, for each GiB that the engine may take.
 _EVENTS_A_GIB = 6_000_000
 _ATTEMPT_DAYS_A_GIB = 200_000
-_FEW_EVENTS = 100_000  # cost less to copy than to plan where they stand, for each model anew
+_FEW_EVENTS = 200_000  # cost less to copy than to plan where they stand, for each model anew
 _OF_TOUCHED_DAYS = "day in (select day from touched_days)"
 _OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
 
