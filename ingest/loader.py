@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 
 from ingest import (
     dumps,
@@ -36,8 +34,6 @@ from ingest.ledger import Incoming, Numbered
 from ingest.moment import Moment
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse, scratch
-
-Numbers = npt.NDArray[np.int64]
 
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
@@ -306,7 +302,7 @@ def _load_native(
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-    numbers: Numbers | None = None,
+    numbers: explain.Positions | None = None,
 ) -> None:
     """Load dumps, and set their lines aside that are no events.
 
@@ -357,7 +353,7 @@ def _explain(
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-    numbers: Numbers | None,
+    numbers: explain.Positions | None,
 ) -> int | None:
     """Set the bad lines of dumps aside. Returns how many JSON keys they could hold, if known."""
     numbered = {one.file_no: one for one in group}
@@ -381,7 +377,7 @@ def _explain(
     return None if None in marks else sum(mark or 0 for mark in marks)
 
 
-def _numbered(rejected: list[Rejected], numbers: Numbers) -> list[Rejected]:
+def _numbered(rejected: list[Rejected], numbers: explain.Positions) -> list[Rejected]:
     return [replace(one, line_number=int(numbers[one.line_number - 1])) for one in rejected]
 
 

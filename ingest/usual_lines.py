@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from ingest import fields, usual_kernel
 from ingest.dumps import LONGEST_LINE, KeyMarks
+from ingest.explain import Positions
 from ingest.usual_kernel import ABSENT, NEVER
 
 _BLOCK = 4 * 1024 * 1024  # its columns fit in a processor's cache
@@ -26,8 +27,6 @@ _WORKERS = 2
 _AHEAD = 2 * _WORKERS  # blocks that are taken apart before they are asked for
 _LONGEST = LONGEST_LINE  # no block is longer than itself and such a line
 _SHORTEST = 40  # no usual line is shorter
-
-Numbers = npt.NDArray[np.int64]
 
 
 class NotUsual(Exception):
@@ -43,17 +42,17 @@ class LeftOver:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._marks = KeyMarks()
-        self._numbers: list[Numbers] = []
+        self._numbers: list[Positions] = []
 
     @property
     def key_marks(self) -> int | None:
         return self._marks.found
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Positions:
         """Of each of the lines, which line of the dump it is, from 1."""
         return np.concatenate(self._numbers) if self._numbers else np.empty(0, np.int64)
 
-    def add(self, file: BinaryIO, lines: bytes, numbers: Numbers) -> None:
+    def add(self, file: BinaryIO, lines: bytes, numbers: Positions) -> None:
         file.write(lines)
         self._marks.count(lines)
         self._numbers.append(numbers)
@@ -107,7 +106,7 @@ class _Taken(NamedTuple):
     batches: list[pa.RecordBatch]
     rows: int
     left: bytes
-    numbers: Numbers
+    numbers: Positions
     lines: int
 
 
@@ -170,7 +169,7 @@ _NOTHING = pa.py_buffer(bytes(8 * (_BLOCK // _SHORTEST)))  # a column in which e
 
 def _taken_apart(text: npt.NDArray[np.uint8], latest_us: int) -> _Taken:
     batches: list[pa.RecordBatch] = []
-    numbers: list[Numbers] = []
+    numbers: list[Positions] = []
     left: list[pa.Buffer] = []
     room = _ROOM
     at = rows = lines = 0
@@ -230,7 +229,7 @@ def _present(values: npt.NDArray[Any], absent: int) -> tuple[int, pa.Buffer | No
     return found, None if found == len(values) else kept
 
 
-def _few_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -> pa.Array:
+def _few_texts(text: npt.NDArray[np.uint8], begins: Positions, lengths: Positions) -> pa.Array:
     """Texts of which few are different, each told once."""
     room = _ROOM
     numbers = np.empty(len(lengths), np.int32)
@@ -241,7 +240,7 @@ def _few_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -
     )
 
 
-def _own_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -> pa.Array:
+def _own_texts(text: npt.NDArray[np.uint8], begins: Positions, lengths: Positions) -> pa.Array:
     offsets, letters = _gathered(text, begins, lengths)
     return pa.Array.from_buffers(
         pa.string(), len(lengths), [_present(lengths, ABSENT)[1], offsets, letters]
@@ -249,7 +248,7 @@ def _own_texts(text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers) -
 
 
 def _gathered(
-    text: npt.NDArray[np.uint8], begins: Numbers, lengths: Numbers
+    text: npt.NDArray[np.uint8], begins: Positions, lengths: Positions
 ) -> tuple[pa.Buffer, pa.Buffer]:
     """Texts behind one another: where each begins and the last one ends, and their letters."""
     offsets, starts = _allocated(len(lengths) + 1, np.int32)
