@@ -14,7 +14,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import dumps, explain, fields, usual, usual_lines
+from ingest import dumps, fields, usual, usual_lines
 from ingest.usual_lines import LeftOver, NotUsual
 from tests.fuzz import seeds
 from tests.fuzz.accidents import mutated
@@ -337,4 +337,3 @@ def test_marks_of_keys_are_not_counted_where_nobody_asks_for_them(tmp_path: Path
 
     assert 4 == dumps.fingerprint(file).key_marks
     assert dumps.fingerprint(file, counts_keys=False).key_marks is None
-    assert explain.KEPT_CHARACTERS > len(line())
