@@ -315,10 +315,20 @@ class _Run:
     ) -> Iterator[Incoming]:
         seen: set[tuple[str, str]] = set()
         for file in files:
-            one = plan.look_at(known, file, self.forced, progress.read, self.reading.training_logs)
+            one = plan.look_at(
+                known,
+                file,
+                self.forced,
+                progress.read,
+                self.reading.training_logs,
+                may_be_read_beside=True,
+            )
             if isinstance(one, plan.Skipped):
                 summary.skipped.append(one)
                 progress.skipped(file.bytes)
+                continue
+            if known.is_alone(file.bytes):  # nobody need wait for what it holds
+                yield one
                 continue
             content = (one.fingerprint.sha256, file.name if one.format.is_named_by_path else "")
             if content in seen:

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,13 +37,16 @@ UNPACKED_RATIO = 200.0  # a dump may unpack to so many times its size,
 UNPACKED_BYTES = 1024**3  # or to this, whichever is more
 BLOCK = 1024 * 1024
 _STEP = 64 * 1024
+_LARGE_BLOCK = 8 * 1024 * 1024  # of what is read beside other work, which it stops for each block
+_LOOKED_BACK = 64
 _BLOCKS_SKIPPED = 4  # of the length of the longest line, in search for the end of a first line
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _APART = re.compile(rb'"[ \t\r]+:')
 _OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock|watch\.")
-_RUN = re.compile(rb"[ \t\r]+:")  # from another block: no one looks further back
+_BLANKS = b" \t\r"
+_RUN = re.compile(rb"[ \t\r]+:")  # of what may have begun in another block
 _OF_A_CHECKSUM = ("CRC check failed", "Incorrect length of data")  # as the gzip module says it
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
@@ -65,7 +69,7 @@ class DumpFile:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What is known from reading a file once.
+    """What is known from reading a file once. Its sha256 may still be in the making.
 
     `key_marks` is how many JSON keys it could hold; null for compressed files, where nobody asked,
     and where a key may stand apart from its colon. `prefixes` are the sha256 of its first bytes at
@@ -73,10 +77,15 @@ class Fingerprint:
     off without an error, so that only `lines` reads it right.
     """
 
-    sha256: str
+    digest: Future[str]
     key_marks: int | None
     prefixes: dict[int, str]
     needs_mending: bool
+
+    @property
+    def sha256(self) -> str:
+        """Waits for it. Raises UnreadableDump where the file could not be read to its end."""
+        return self.digest.result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,11 +258,39 @@ def fingerprint(
             if done == stops[0]:
                 prefixes[stops.pop(0)] = digest.hexdigest()
     return Fingerprint(
-        digest.hexdigest(),
+        known(digest.hexdigest()),
         marks.found if counts_keys else None,
         prefixes,
         _needs_mending(file),
     )
+
+
+def fingerprint_beside(file: DumpFile) -> Fingerprint:
+    """The fingerprint of a file that is read while something else is done. Counts no keys."""
+    digest: Future[str] = Future()
+    threading.Thread(target=_read_beside, args=(file, digest), daemon=True).start()
+    return Fingerprint(digest, None, {}, _needs_mending(file))
+
+
+def known(digest: str) -> Future[str]:
+    """A digest that nobody has to wait for."""
+    done: Future[str] = Future()
+    done.set_result(digest)
+    return done
+
+
+def _read_beside(file: DumpFile, told: Future[str]) -> None:
+    digest = hashlib.sha256()
+    left = file.bytes
+    room = memoryview(bytearray(min(_LARGE_BLOCK, left)))
+    try:
+        with file.path.open("rb", buffering=0) as stream:
+            while left and (size := stream.readinto(room[:left])):
+                digest.update(room[:size])
+                left -= size
+        told.set_result(digest.hexdigest())
+    except OSError as error:
+        told.set_exception(UnreadableDump(f"{file.name} cannot be read: {error}"))
 
 
 class _Digest:
@@ -297,6 +334,7 @@ class KeyMarks:
     def __init__(self) -> None:
         self.found: int | None = 0
         self._tail = b""
+        self._may_end_a_key = False  # what stands before the tail, blanks aside
 
     def count(self, block: bytes) -> None:
         # in pieces that stay in the processor's cache: four times as fast
@@ -307,13 +345,17 @@ class KeyMarks:
     def _count(self, block: bytes) -> None:
         seen = max(len(self._tail) - 1, 0)
         whole = self._tail + block
-        self._tail = whole[-3:]
+        before, self._tail = whole[:-3][-_LOOKED_BACK:].rstrip(_BLANKS), whole[-3:]
         text = np.frombuffer(whole, dtype=np.uint8)
         is_colon = text[1:] == ord(":")
         is_end = is_colon & (text[:-1] == ord('"'))
         escaped = _escaped(whole, text, is_end, seen)
         may_stand_apart = (is_colon & (text[:-1] <= ord(" "))).any()
-        if escaped is None or (may_stand_apart and (_APART.search(whole) or _RUN.match(whole))):
+        stands_apart = may_stand_apart and (
+            _APART.search(whole) or (self._may_end_a_key and _RUN.match(whole))
+        )
+        self._may_end_a_key = before.endswith(b'"') or not before
+        if escaped is None or stands_apart:
             self.found = None
         elif self.found is not None:
             self.found += int(np.count_nonzero(is_end[seen:])) - escaped

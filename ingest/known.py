@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class Known:
     def __init__(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DumpFile]) -> None:
         self._connection = connection
         self._names = list({name for file in files for name in rotation.names(file.name)})
-        self._sizes = list({file.bytes for file in files})
+        self._sizes = Counter(file.bytes for file in files)
         self.ask()
 
     def ask(self) -> None:
@@ -40,11 +40,13 @@ class Known:
             f"select file_no, file, format, bytes, sha256, {MUTE} from files "
             "where file in (select unnest($names::varchar[])) "
             "or bytes in (select unnest($sizes::bigint[])) order by file_no",
-            {"names": self._names, "sizes": self._sizes},
+            {"names": self._names, "sizes": list(self._sizes)},
         ).fetchall()
         self._by_name: dict[str, list[Row]] = defaultdict(list)
         self._by_content: dict[tuple[int, str], list[Row]] = defaultdict(list)
+        self._known_sizes: set[int] = set()
         for row in map(Row._make, found):
+            self._known_sizes.add(row.bytes)
             self._by_name[row.name].append(row)
             self._by_content[row.bytes, row.sha256].append(row)
 
@@ -56,3 +58,9 @@ class Known:
     def of_content(self, size: int, sha256: str) -> list[Row]:
         """Dumps with this content, the first loaded first."""
         return self._by_content.get((size, sha256), [])
+
+    def is_alone(self, size: int) -> bool:
+        """Whether no other of these files and no known dump has this size, hence not its content
+        either.
+        """
+        return self._sizes[size] == 1 and size not in self._known_sizes

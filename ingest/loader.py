@@ -155,7 +155,10 @@ def _parse(
     unreadable: dict[int, str] = {}
     for group in _groups(numbered):
         if group[0].incoming.format.collector is None:
-            parsed += _parse_native(connection, folder, group, reading, moment, memory)
+            try:
+                parsed += _parse_native(connection, folder, group, reading, moment, memory)
+            except UnreadableDump as error:
+                unreadable |= {one.file_no: str(error) for one in group}
             advance(sum(one.incoming.file.bytes for one in group))
         else:
             parsed.append(_parse_texts(connection, group, reading, moment, unreadable, advance))
@@ -279,7 +282,10 @@ def _parse_usual(
     rows = usual.Rows(one.file_no, one.source_no, file.cluster)
     dump = replace(one.incoming.file, path=file.path)
     copy = scratch(folder) / "in" / f"left-{one.file_no}"
-    left_over = usual.take(connection, rows, dump, copy, moment.latest_us, memory)
+    try:
+        left_over = usual.take(connection, rows, dump, copy, moment.latest_us, memory)
+    finally:
+        one.incoming.fingerprint.digest.result()  # raises where it is the dump that cannot be read
     if left_over is None:
         return None
     others = [replace(file, path=left_over.path, compression="none", key_marks=left_over.key_marks)]

@@ -43,10 +43,13 @@ def look_at(
     forced: Format | None,
     advance: Callable[[int], None],
     own: tuple[Pattern, ...] = (),
+    *,
+    may_be_read_beside: bool = False,
 ) -> Incoming | Skipped:
     """What to do with a file: its content tells its format, and known content loads once.
 
     `known` was asked of it among others; `own`: what the lines of the user's trainers mean.
+    `may_be_read_beside`: a large dump that is surely new need not be read to its end first.
     """
     if file.bytes == 0:
         return Skipped(file.name, "is empty")
@@ -63,8 +66,11 @@ def look_at(
         earlier = known.named(names if format.collector is None else names[:1])
         shorter = [row for row in earlier if row.bytes < file.bytes]
         is_usual = format.collector is None and usual.reads(file.bytes)
-        if is_usual:
+        is_new = not earlier and known.is_alone(file.bytes)
+        if is_usual and is_new and may_be_read_beside and file.compression == "none":
             usual.load_beside()
+            advance(file.bytes)
+            return Incoming(file, format, dumps.fingerprint_beside(file), None)
         fingerprint = dumps.fingerprint(
             file,
             [row.bytes for row in shorter],

@@ -15,6 +15,10 @@ TABLES = ("plain_events", "told_events")
 
 _OF_THE_DUMP = ("file_no", "source_no")
 _SORTED_AT_ONCE = 20_000_000  # 160 MB
+_NOTHING = (
+    "select * from (select null::integer as file_no, null::bigint as at_us, "
+    "null::bigint as end_us, null::varchar as job_key, false as says_more) where false"
+)
 # what is concluded from an event is no part of what it says: rules may change between two dumps
 _CONCLUDED = ("cause_category", "cause_rule", "cause_rank", "evidence", "evidence_line")
 
@@ -22,9 +26,7 @@ _CONCLUDED = ("cause_category", "cause_rule", "cause_rank", "evidence", "evidenc
 def gather(connection: duckdb.DuckDBPyConnection, selects: Sequence[str]) -> None:
     """Let `batch` be the rows of these selects."""
     connection.execute(
-        "create or replace temp view batch as "
-        "select * from (select null::bigint as end_us, null::varchar as job_key where false) "
-        "union all by name " + " union all by name ".join(selects)
+        f"create or replace temp view batch as {' union all by name '.join([_NOTHING, *selects])}"
     )
 
 

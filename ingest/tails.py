@@ -125,7 +125,7 @@ def next_piece(place: Place, file: dumps.DumpFile, copy: Path, *, is_whole: bool
     incoming = Incoming(
         part,
         EVENTS,
-        replace(dumps.fingerprint(part), sha256=sha256),
+        replace(dumps.fingerprint(part), digest=dumps.known(sha256)),
         None,
         Follows(place.file_no, taken, place.lines),
     )

@@ -94,9 +94,12 @@ def test_a_file_that_grows_while_it_is_read_counts_as_it_was_found(tmp_path: Pat
         (b"x" * 1_048_575 + b'":', 1),
         (b"x" * 1_048_575 + b'" :', None),
         (b"x" * 1_048_574 + b'" :', None),
+        (b"x" * 1_048_573 + b' :x":', 1),
+        (b"x" * 1_048_570 + b'"' + b" " * 100 + b":", None),
+        (b"x" * 1_048_500 + b" " * 100 + b':":', None),  # where what stands before is not seen
         (b"", 0),
     ],
-    ids=range(8),
+    ids=range(11),
 )
 def test_key_marks_count_every_key_or_are_not_known(
     tmp_path: Path, text: bytes, marks: int | None

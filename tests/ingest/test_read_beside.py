@@ -1,0 +1,144 @@
+"""Large dumps that are surely new are loaded while their identity is still computed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest import dumps, loader, usual, usual_lines
+from ingest.errors import UnreadableDump
+from tests.ingest.warehouses import kept
+from tests.queries.engine import ingest
+
+_LOADED = "select file, events, sha256 from files order by file_no"
+
+
+@pytest.fixture(autouse=True)
+def beside(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Lets every dump be large enough; gives the names of those whose identity was not awaited."""
+    assert usual.is_ready(), "run `make install`: it compiles what is tested here"
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(loader, "_TOGETHER_BYTES", 0)
+    begun: list[str] = []
+    found = dumps.fingerprint_beside
+
+    def noted(file: dumps.DumpFile) -> dumps.Fingerprint:
+        begun.append(file.path.name)
+        return found(file)
+
+    monkeypatch.setattr(dumps, "fingerprint_beside", noted)
+    return begun
+
+
+def dump(path: Path, job: str, steps: int) -> Path:
+    told = [
+        {"ts": 1_772_323_200 + step, "event": "progress", "job_id": job, "step": step}
+        for step in range(steps)
+    ]
+    path.write_text("".join(json.dumps(event) + "\n" for event in told), encoding="utf-8")
+    return path
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_ledger_knows_each_by_all_of_its_bytes(tmp_path: Path, beside: list[str]) -> None:
+    paths = [dump(tmp_path / name, name, steps) for name, steps in (("a", 50), ("b", 70))]
+
+    ingest(tmp_path / "warehouse", *paths)
+
+    assert ["a", "b"] == beside
+    assert [(str(path), steps, digest(path)) for path, steps in zip(paths, (50, 70), strict=True)] \
+        == kept(tmp_path / "warehouse", _LOADED)  # fmt: skip
+
+
+def test_a_dump_as_long_as_a_known_one_is_read_first(
+    tmp_path: Path, beside: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, other = dump(tmp_path / "a", "a", 50), dump(tmp_path / "c", "c", 50)
+    ingest(tmp_path / "warehouse", first)
+
+    ingest(tmp_path / "warehouse", dump(tmp_path / "b", "a", 50), other)
+
+    assert ["a"] == beside
+    assert f"left aside {tmp_path / 'b'}: it is loaded already" in capsys.readouterr().out
+    assert [str(first), str(other)] == [row[0] for row in kept(tmp_path / "warehouse", _LOADED)]
+
+
+def test_dumps_of_one_length_may_be_one_dump_twice(
+    tmp_path: Path, beside: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, twice = dump(tmp_path / "a", "a", 50), dump(tmp_path / "b", "a", 50)
+
+    ingest(tmp_path / "warehouse", first, twice)
+
+    assert [] == beside
+    assert f"left aside {twice}: it has the content of another one" in capsys.readouterr().out
+    assert [(str(first), 50, digest(first))] == kept(tmp_path / "warehouse", _LOADED)
+
+
+def test_of_a_log_that_grew_what_is_new_counts(tmp_path: Path, beside: list[str]) -> None:
+    log = dump(tmp_path / "a", "a", 50)
+    ingest(tmp_path / "warehouse", log)
+
+    first = digest(log)
+
+    ingest(tmp_path / "warehouse", dump(log, "a", 60))
+
+    assert ["a"] == beside
+    assert [(str(log), 50, first), (str(log), 10, digest(log))] == kept(
+        tmp_path / "warehouse", _LOADED
+    )
+
+
+def test_a_dump_that_cannot_be_read_to_its_end_is_left_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = dump(tmp_path / "good", "good", 50), dump(tmp_path / "bad", "bad", 70)
+    break_off(monkeypatch, bad)
+
+    status = ingest(tmp_path / "warehouse", bad, good)
+
+    said = capsys.readouterr().out
+    assert 0 == status
+    assert f"{bad} cannot be read: [Errno 5] Input/output error" in said
+    assert [(str(good), 50, digest(good))] == kept(tmp_path / "warehouse", _LOADED)
+
+
+def test_where_no_dump_can_be_read_to_its_end_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = dump(tmp_path / "bad", "bad", 70)
+    break_off(monkeypatch, bad)
+
+    status = ingest(tmp_path / "warehouse", bad)
+
+    assert 2 == status
+    assert f"{bad} cannot be read: [Errno 5] Input/output error" in capsys.readouterr().out
+    assert [] == kept(tmp_path / "warehouse", _LOADED)
+
+
+def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Let a file fail in the middle, as a disk or a mount does, for both who read it."""
+    read, read_beside = usual_lines.read, dumps._read_beside
+
+    def broken(stream: Any, left_over: usual_lines.LeftOver, latest_us: int) -> Any:
+        for each, batch in enumerate(read(stream, left_over, latest_us)):
+            yield batch
+            if stream.raw.name == str(path) and each == 0:
+                raise OSError(5, "Input/output error")
+
+    def broken_beside(file: dumps.DumpFile, told: Any) -> None:
+        if file.path == path:
+            why = f"{path} cannot be read: [Errno 5] Input/output error"
+            told.set_exception(UnreadableDump(why))
+        else:
+            read_beside(file, told)
+
+    monkeypatch.setattr(usual_lines, "read", broken)
+    monkeypatch.setattr(dumps, "_read_beside", broken_beside)
