@@ -17,17 +17,45 @@ from ingest.templates import templates
 _JUDGED = "event in ('failure', 'attempt_end') and category is null"
 _EVIDENCE = "message is not null or exit_code is not null or signal is not null"
 # Of all that a collector adds, only the line on which the evidence begins.
-_LINE = "json_object('line', told_events.attrs -> '$.line')"
+_LINE = "json_object('line', attrs -> '$.line')"
 # More different messages than a reader will ever look through.
 _MOST_MESSAGES = 20_000
 
 
-def judge(connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int) -> None:
-    """Judge the events of this file and later ones, within the caller's transaction.
+def judge(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
+    """Let `judged_batch` be those rows of `batch` that say more than plain ones, each with what the
+    rules make of it.
+
+    Before they are kept: rows that change in the transaction that inserts them are written twice.
+    """
+    connection.execute(
+        "create or replace temp view told_batch as select * from batch where says_more "
+        "union all by name "
+        "(select event, message, exit_code, signal, category, attrs from told_events limit 0)"
+    )
+    connection.register("judged", _judged(connection, "told_batch", book))
+    columns = ", ".join(f"judged.{column}" for column in COLUMNS)
+    connection.execute(
+        "create or replace temp view judged_batch as "
+        f"select told.*, {columns} from told_batch as told "
+        f"left join judged on {_same('told')}"
+    )
+
+
+def forget(connection: duckdb.DuckDBPyConnection) -> None:
+    """Drop what `judge` made."""
+    connection.execute("drop view judged_batch")
+    connection.execute("drop view told_batch")
+    connection.unregister("judged")
+
+
+def note_unexplained(
+    connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int
+) -> None:
+    """Count what this file and later ones tell that no rule explains.
 
     What texts told when they were shorter (`forgotten_ends`) counts no more: the whole tells it.
     """
-    _classify(connection, book, since_file_no)
     _note_unexplained(
         connection,
         book,
@@ -42,34 +70,32 @@ def judge_all(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
     connection.execute(f"update told_events set {forgotten} where cause_rule is not null")
     connection.execute("delete from unexplained_messages")
     connection.execute("delete from unmatched_templates")
-    _classify(connection, book, 0)
+    connection.register("judged", _judged(connection, "told_events", book))
+    assigned = ", ".join(f"{column} = judged.{column}" for column in COLUMNS)
+    connection.execute(
+        f"update told_events set {assigned} from judged where {_same('told_events')}"
+    )
+    connection.unregister("judged")
     _note_unexplained(connection, book, "select 1 as told, * from told_events")
 
 
-def _classify(connection: duckdb.DuckDBPyConnection, book: RuleBook, since_file_no: int) -> None:
-    asked = connection.sql(
-        f"select distinct message, exit_code, signal, {_LINE} as attrs from told_events "
-        f"where file_no >= {since_file_no} and {_JUDGED} and ({_EVIDENCE})"
+def _judged(connection: duckdb.DuckDBPyConnection, events: str, book: RuleBook) -> pl.DataFrame:
+    """What the rules know of what these events tell: each different telling once."""
+    told = connection.sql(
+        f"select distinct message, exit_code, signal, {_LINE} as attrs from {events} "
+        f"where {_JUDGED} and ({_EVIDENCE})"
     ).pl()
-    if asked.height:
-        _write(connection, asked, book, since_file_no)
+    judged = classify_frame(told, book).rename({"attrs": "begins"})
+    return judged.filter(pl.col("cause_rule").is_not_null())
 
 
-def _write(
-    connection: duckdb.DuckDBPyConnection, asked: pl.DataFrame, book: RuleBook, since_file_no: int
-) -> None:
-    connection.register("judged", classify_frame(asked, book))
-    assigned = ", ".join(f"{column} = judged.{column}" for column in COLUMNS)
-    same = " and ".join(
-        f"told_events.{column} is not distinct from judged.{column}"
+def _same(events: str) -> str:
+    """Whether a row of `judged` is of what one of these events tells."""
+    told = [
+        f"{events}.{column} is not distinct from judged.{column}"
         for column in ("message", "exit_code", "signal")
-    )
-    connection.execute(
-        f"update told_events set {assigned} from judged where file_no >= {since_file_no} "
-        f"and {_JUDGED} and {same} and judged.cause_rule is not null "
-        f"and {_LINE} is not distinct from judged.attrs"
-    )
-    connection.unregister("judged")
+    ]
+    return " and ".join([f"case when {_JUDGED} then {_LINE} end = judged.begins", *told])
 
 
 def _note_unexplained(connection: duckdb.DuckDBPyConnection, book: RuleBook, events: str) -> None:

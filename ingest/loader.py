@@ -95,10 +95,10 @@ def load_batch(
     )
     connection.execute("begin")
     try:
-        loaded = _load(connection, numbered, parsed, unreadable, reading, moment)
+        loaded = _load(connection, numbered, parsed, unreadable, reading, settings, moment)
         jobs = store.batch_jobs(connection)
         if not is_dry:
-            judged.judge(connection, settings.failure_rules, loaded[0].file_no)
+            judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
             _join_pieces(connection, numbered)
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
     except BaseException:
@@ -171,6 +171,7 @@ def _load(
     parsed: Sequence[_Parsed],
     unreadable: dict[int, str],
     reading: Reading,
+    settings: Settings,
     moment: Moment,
 ) -> list[Loaded]:
     store.gather(connection, [one.select for one in parsed])
@@ -185,7 +186,9 @@ def _load(
         [one.file_no for one in readable if one.incoming.follows is None],
         [one.incoming.grown_from for one in readable if one.incoming.grown_from is not None],
     )
+    judged.judge(connection, settings.failure_rules)
     store.keep(connection)
+    judged.forget(connection)
     connection.execute("insert into batch_jobs from forgotten_jobs except from batch_jobs")
     rejects.forget_told(connection, [one.file_no for one in readable if _is_new(one.incoming)])
     ledger.count(connection)

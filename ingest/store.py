@@ -58,7 +58,10 @@ def deduplicate(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def keep(connection: duckdb.DuckDBPyConnection) -> None:
-    """Move the batch into the warehouse; `batch_jobs` are the jobs that it speaks of."""
+    """Move the batch into the warehouse; `batch_jobs` are the jobs that it speaks of.
+
+    What says more than plain events stands in `judged_batch`.
+    """
     connection.execute("create or replace temp table batch_jobs (job_key varchar)")
     connection.execute(
         "insert into batch_jobs select distinct job_key from batch where job_key is not null"
@@ -69,13 +72,14 @@ def keep(connection: duckdb.DuckDBPyConnection) -> None:
         "job_key from batch_jobs as told "
         "where not exists (select 1 from job_keys where job_keys.job_key = told.job_key)"
     )
-    used = _columns(connection, "batch")
-    for table, condition in zip(TABLES, ("not batch.says_more", "batch.says_more"), strict=True):
+    plain = "(select * from batch where not says_more)"
+    for table, source in zip(TABLES, (plain, "judged_batch"), strict=True):
+        used = _columns(connection, source)
         kept = [name for name in _columns(connection, table) if name in used]
-        columns = ", ".join(f"batch.{name}" for name in kept)
+        columns = ", ".join(f"told.{name}" for name in kept)
         connection.execute(
             f"insert into {table} (job_no, {', '.join(kept)}) select job_keys.job_no, {columns} "
-            f"from batch left join job_keys on batch.job_key = job_keys.job_key where {condition}"
+            f"from {source} as told left join job_keys on told.job_key = job_keys.job_key"
         )
 
 
