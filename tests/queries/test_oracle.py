@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest import facts
-from tests.oracle.fleets import fleets, random_fleet
+from tests.oracle.fleets import PHASES, fleets, random_fleet
 from tests.oracle.measures import measure
 from tests.queries.agreement import disagreements
 from tests.queries.engine import ingest, rows, write_dump
+
+START = 1_772_323_200  # 2026-03-01T00:00:00Z
 
 
 @pytest.mark.slow
@@ -72,6 +74,26 @@ def test_engine_and_oracle_agree_on_what_hypothesis_draws(
             return
         assert 0 == ingest(warehouse, write_dump(Path(folder, "dump.jsonl"), events))
         assert [] == disagreements(warehouse, measures)[:5]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_reporters_than_any_fleet_has_are_counted_right(seed: int, tmp_path: Path) -> None:
+    """Thousands that wait for data at once, beside some that do something else."""
+    rng = random.Random(seed)
+    spans = [("data_wait", rng.randrange(500), rng.randrange(500, 3_700)) for _ in range(2_500)]
+    for phase in rng.choices(PHASES, k=40):
+        begin = rng.randrange(3_600)
+        spans.append((phase, begin, begin + rng.randrange(1, 60)))
+    told = {"job_id": "a", "event": "phase_start"}
+    events: list[dict[str, Any]] = [
+        {**told, "phase": phase, "rank": rank, "ts": START + begin, "end_ts": START + end}
+        for rank, (phase, begin, end) in enumerate(spans)
+    ]
+    events += [{"job_id": "a", "event": "attempt_end", "ts": START + 3_600, "outcome": "failed"}]
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, write_dump(tmp_path / "dump.jsonl", events))
+
+    assert [] == disagreements(warehouse, measure(events))
 
 
 def test_the_comparison_finds_a_microsecond(tmp_path: Path) -> None:
