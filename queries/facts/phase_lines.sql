@@ -1,6 +1,6 @@
 -- What each reporter says of a phase or stage, start by start and end by end, with what it said
 -- before and says next. Complete spans matter here only where they may stand between a start and
--- its end.
+-- its end. `said` is a sum: 1 a start, 2 an end, 4 async, 8 failed.
 -- grain: many rows per attempt_no, phase, stage, rank, upload_step, at_us
 with
 
@@ -17,7 +17,7 @@ pairable as (
 
 ),
 
-told as (
+told as not materialized (
 
     select
         attempt_no,
@@ -26,11 +26,12 @@ told as (
         rank,
         at_us,
         step,
-        is_async,
-        is_failed,
         file_no,
-        case when is_end then 0 else 1 end as starts,
-        case when is_end then 1 else 0 end as ends
+        cast(
+            case when is_end then 2 else 1 end
+            + case when is_async then 4 else 0 end
+            + case when is_failed then 8 else 0 end as tinyint
+        ) as said
     from phase_events
     where
         end_us is null
@@ -45,11 +46,8 @@ told as (
         complete.rank,
         complete.at_us,
         complete.step,
-        complete.is_async,
-        complete.is_failed,
         complete.file_no,
-        0 as starts,
-        0 as ends
+        cast(0 as tinyint) as said
     from phase_events as complete
     inner join pairable
         on
@@ -67,12 +65,12 @@ uploads as (
         *,
         -- uploads of several steps may overlap: an end without a step is that of the newest start
         case
-            when step is null and ends = 1
+            when step is null and said & 2 > 0
                 then nullif(last_value(
-                    case when starts = 1 then coalesce(step, -1) end ignore nulls
+                    case when said & 1 > 0 then coalesce(step, -1) end ignore nulls
                 ) over (
                     partition by attempt_no, stage, rank
-                    order by at_us asc, starts desc, step asc nulls first
+                    order by at_us asc, said & 1 desc, step asc nulls first
                     rows unbounded preceding
                 ), -1)
             else step
@@ -103,18 +101,13 @@ select
     rank,
     upload_step,
     at_us,
-    starts,
-    ends,
+    said,
     step,
-    is_async,
-    is_failed,
     file_no,
-    coalesce(lag(starts) over in_order, 0) as follows_starts,
+    coalesce(lag(said) over in_order, 0) as said_before,
     lead(at_us) over in_order as next_us,
-    coalesce(lead(ends) over in_order, 0) as next_ends,
-    lead(step) over in_order as next_step,
-    lead(is_async) over in_order as next_is_async,
-    lead(is_failed) over in_order as next_is_failed
+    coalesce(lead(said) over in_order, 0) as said_next,
+    lead(step) over in_order as next_step
 from keyed
 window in_order as (
     partition by attempt_no, phase, stage, rank, upload_step

@@ -24,15 +24,15 @@ instants as (
         lines.rank,
         lines.upload_step,
         lines.at_us,
-        cast(sum(lines.starts) as integer) as starts,
-        cast(sum(lines.ends) as integer) as ends,
-        max(case when lines.starts = 1 then lines.step end) as start_step,
-        max(case when lines.ends = 1 then lines.step end) as end_step,
-        max(case when lines.is_async then lines.starts else 0 end) as start_async,
+        cast(sum(lines.said & 1) as integer) as starts,
+        cast(sum(lines.said & 2) / 2 as integer) as ends,
+        max(case when lines.said & 1 > 0 then lines.step end) as start_step,
+        max(case when lines.said & 2 > 0 then lines.step end) as end_step,
+        max(case when lines.said & 5 = 5 then 1 else 0 end) as start_async,
         -- 1: async, 2: failed
-        max(case when lines.is_async then lines.ends else 0 end)
-        + max(case when lines.is_failed then 2 * lines.ends else 0 end) as end_flags,
-        min(case when lines.starts = 1 then lines.file_no end) as file_no
+        max(case when lines.said & 6 = 6 then 1 else 0 end)
+        + max(case when lines.said & 10 = 10 then 2 else 0 end) as end_flags,
+        min(case when lines.said & 1 > 0 then lines.file_no end) as file_no
     from phase_lines as lines
     inner join crowded
         on
@@ -95,20 +95,20 @@ select
     lines.rank,
     lines.upload_step,
     lines.at_us,
-    lines.starts,
-    lines.ends,
-    case when lines.starts = 1 then lines.step end as start_step,
-    case when lines.ends = 1 then lines.step end as end_step,
-    case when lines.is_async then lines.starts else 0 end as start_async,
-    case when lines.is_async then lines.ends else 0 end
-    + case when lines.is_failed then 2 * lines.ends else 0 end as end_flags,
-    case when lines.starts = 1 then lines.file_no end as file_no,
-    lines.follows_starts as open_before,
+    lines.said & 1 as starts,
+    (lines.said & 2) // 2 as ends,
+    case when lines.said & 1 > 0 then lines.step end as start_step,
+    case when lines.said & 2 > 0 then lines.step end as end_step,
+    case when lines.said & 5 = 5 then 1 else 0 end as start_async,
+    case when lines.said & 6 = 6 then 1 else 0 end
+    + case when lines.said & 10 = 10 then 2 else 0 end as end_flags,
+    case when lines.said & 1 > 0 then lines.file_no end as file_no,
+    lines.said_before & 1 as open_before,
     lines.next_us,
-    lines.next_ends,
-    case when lines.next_ends = 1 then lines.next_step end as next_end_step,
-    case when lines.next_is_async then lines.next_ends else 0 end
-    + case when lines.next_is_failed then 2 * lines.next_ends else 0 end as next_end_flags
+    (lines.said_next & 2) // 2 as next_ends,
+    case when lines.said_next & 2 > 0 then lines.next_step end as next_end_step,
+    case when lines.said_next & 6 = 6 then 1 else 0 end
+    + case when lines.said_next & 10 = 10 then 2 else 0 end as next_end_flags
 from phase_lines as lines
 left join crowded
     on
