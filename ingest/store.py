@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 import duckdb
 import polars as pl
 
+from ingest import fields
+
 TABLES = ("plain_events", "told_events")
 
+_PLAIN = frozenset({"job_key", *map(fields.column, fields.PLAIN)})
 _OF_THE_DUMP = ("file_no", "source_no")
 _SORTED_AT_ONCE = 20_000_000  # 160 MB
 _NOTHING = (
@@ -176,12 +179,15 @@ def _batch_values(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 def _identity(values: Mapping[str, str]) -> str:
     """An SQL expression that is equal for events that say the same, from whichever dump."""
-    said = [
-        value
+    said = {
+        name: value
         for name, value in sorted(values.items())
         if name not in (*_OF_THE_DUMP, *_CONCLUDED, "job_no")
-    ]
-    return f"hash({', '.join(said)})"
+    }
+    plain = [value for name, value in said.items() if name in _PLAIN]
+    # of most rows nothing: then it is computed once for many
+    more = [value for name, value in said.items() if name not in _PLAIN]
+    return f"hash({', '.join(plain)}, hash({', '.join(more)}))"
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
