@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -78,26 +78,39 @@ def _stamp() -> str:
     return f"{sys.implementation.cache_tag} {version('numba')} {digest.hexdigest()}\n"
 
 
+class Held:
+    """Columns in memory that the engine asks for whenever it reads them: a table of Arrow's it
+    would hold on to until the transaction ends.
+    """
+
+    def __init__(self) -> None:
+        self.table: pa.Table | None = None
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        assert self.table is not None
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 @dataclass(slots=True)
 class Rows:
     """The usual lines of one dump. `cluster`: the reader's word on it.
 
-    What is `held` the engine asks for whenever it reads them: the table itself it would hold on to
-    until the transaction ends.
+    What says no more than plain events stands apart, as it does in the warehouse.
     """
 
     file_no: int
     source_no: int
     cluster: str | None
-    held: pa.Table | None = None
+    plain: Held = field(default_factory=Held)
+    more: Held = field(default_factory=Held)
 
     @property
     def name(self) -> str:
         return f"usual_{self.file_no}"
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        assert self.held is not None
-        return self.held.__arrow_c_stream__(requested_schema)
+    @property
+    def more_name(self) -> str:
+        return f"usual_more_{self.file_no}"
 
 
 def take(
@@ -110,20 +123,25 @@ def take(
 ) -> LeftOver | None:
     """Let the usual lines of a dump be what `good_rows` reads; the others are copied to `copy`.
 
-    They are held in memory, of which the engine has `memory_bytes`, or go into a table where there
-    may be too many. None: most lines are others, or the dump cannot be read to its end. Raises
-    OSError, UnreadableDump and duckdb.Error.
+    They are held in memory, of which the engine has `memory_bytes`. Where there may be too many,
+    those that say no more than plain events go into a table, and all others to `copy`. None: most
+    lines are others, or the dump cannot be read to its end. Raises OSError, UnreadableDump and
+    duckdb.Error.
     """
     import pyarrow as pa
 
     from ingest import usual_lines
 
     left_over = usual_lines.LeftOver(copy)
-    reading = _Reading(dump, left_over, latest_us)
+    more: list[pa.RecordBatch] = []
     if dump.compression == "none" and dump.bytes <= memory_bytes * _HELD_SHARE:
-        rows.held = pa.Table.from_batches(reading, schema=usual_lines.SCHEMA)
-        connection.register(rows.name, rows)
+        reading = _Reading(dump, left_over, latest_us, more)
+        rows.plain.table = pa.Table.from_batches(reading, schema=usual_lines.SCHEMA)
+        rows.more.table = pa.Table.from_batches(more, schema=usual_lines.MORE)
+        connection.register(rows.name, rows.plain)
+        connection.register(rows.more_name, rows.more)
     else:
+        reading = _Reading(dump, left_over, latest_us, None)
         told = pa.RecordBatchReader.from_batches(usual_lines.SCHEMA, reading)
         connection.register(f"{rows.name}_told", told)
         connection.execute(f"create or replace temp table {rows.name} as from {rows.name}_told")
@@ -136,22 +154,41 @@ def take(
 
 def good_rows(rows: Rows) -> str:
     """A select of these rows, as `native.good_rows` gives those of other dumps."""
-    from ingest import usual_kernel, usual_lines
+    from ingest import usual_lines
+
+    plain = _good_rows(rows, rows.name, usual_lines.SCHEMA.names)
+    table = rows.more.table
+    if table is None or table.num_rows == 0:
+        return plain
+    # a column that nothing fills costs as much to keep as any other
+    told = [name for name in table.column_names if table[name].null_count < table.num_rows]
+    return f"{plain} union all by name {_good_rows(rows, rows.more_name, told)}"
+
+
+def _good_rows(rows: Rows, name: str, told: Sequence[str]) -> str:
+    from ingest import usual_kernel
 
     words = {
         "event": usual_kernel.KINDS,
         "phase": usual_kernel.PHASES,
         "mode": usual_kernel.MODES,
+        "cache": usual_kernel.CACHES,
+        "outcome": usual_kernel.OUTCOMES,
     }
-    meant = {name: _word(name, told) for name, told in words.items()}
-    meant |= {"attempt": "coalesce(attempt, 1)", "ok": "ok = 1"}
-    columns = [f"{meant.get(name, name)} as {name}" for name in usual_lines.SCHEMA.names]
+    meant = {field: f'"{field}"' for field in told} | {"attempt": "coalesce(attempt, 1)"}
+    meant |= {field: _word(field, words[field]) for field in told if field in words}
+    if "ok" in told:
+        meant["ok"] = "ok = 1"
     if rows.cluster is not None:
-        columns.append("'" + rows.cluster.replace("'", "''") + "' as cluster")
+        # the dump's own word on its cluster is stronger than the reader's
+        reader = "'" + rows.cluster.replace("'", "''") + "'"
+        meant["cluster"] = f"coalesce(cluster, {reader})" if "cluster" in told else reader
+    columns = ", ".join(f"{value} as {fields.column(name)}" for name, value in meant.items())
+    says_more = rows.cluster is not None or name == rows.more_name
     return (
         f"select cast({rows.file_no} as integer) as file_no, "
-        f"cast({rows.source_no} as integer) as source_no, {', '.join(columns)}, "
-        f"{'false' if rows.cluster is None else 'true'} as says_more from {rows.name}"
+        f"cast({rows.source_no} as integer) as source_no, {columns}, "
+        f"{'true' if says_more else 'false'} as says_more from {name}"
     )
 
 
@@ -159,7 +196,7 @@ def release(rows: Rows) -> None:
     """Let go of what is held in memory: nobody reads it any more."""
     from ingest import usual_lines
 
-    rows.held = None
+    rows.plain.table = rows.more.table = None
     usual_lines.release()
 
 
@@ -167,6 +204,7 @@ def forget(connection: duckdb.DuckDBPyConnection, rows: Rows) -> None:
     """Drop what `take` made."""
     release(rows)
     connection.unregister(rows.name)
+    connection.unregister(rows.more_name)
     connection.execute(f"drop table if exists temp.{rows.name}")
 
 
@@ -179,10 +217,17 @@ def _word(name: str, words: Sequence[str]) -> str:
 class _Reading:
     """The batches of a dump, as far as they go; `is_whole` once all of it was read."""
 
-    def __init__(self, dump: dumps.DumpFile, left_over: LeftOver, latest_us: int) -> None:
+    def __init__(
+        self,
+        dump: dumps.DumpFile,
+        left_over: LeftOver,
+        latest_us: int,
+        more: list[pa.RecordBatch] | None,
+    ) -> None:
         self._dump = dump
         self._left_over = left_over
         self._latest_us = latest_us
+        self._more = more
         self.is_whole = False
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -190,7 +235,7 @@ class _Reading:
 
         with dumps.opened(self._dump) as stream:
             try:
-                yield from usual_lines.read(stream, self._left_over, self._latest_us)
+                yield from usual_lines.read(stream, self._left_over, self._latest_us, self._more)
             except usual_lines.NotUsual:
                 return
             self.is_whole = getattr(stream.raw, "fault", None) is None

@@ -15,6 +15,11 @@ from ingest import fields
 KINDS = tuple(str(kind) for kind in fields.KINDS if kind != "change")
 PHASES = tuple(str(phase) for phase in fields.PHASES)
 MODES = fields.CHOICES["mode"]
+CACHES = fields.CHOICES["cache"]
+OUTCOMES = tuple(str(outcome) for outcome in fields.CHOICES["outcome"])
+# What few lines say, in the order of its columns.
+TEXTS = tuple(field for field in fields.TEXTS if field not in fields.PLAIN)
+NUMBERS = tuple(field for field in fields.WHOLE_NUMBERS if field not in fields.PLAIN)
 
 NEVER = np.iinfo(np.int64).min  # no time was told
 ABSENT = -1  # no number, no text, no word of a list
@@ -22,25 +27,33 @@ ABSENT = -1  # no number, no text, no word of a list
 _TS, _END, _EVENT, _JOB, _ATTEMPT, _ID, _PHASE, _STAGE, _RANK, _STEP, _MODE, _OK, _SAMPLES = range(
     len(fields.PLAIN)
 )
+_FIELDS = (*fields.PLAIN, *TEXTS, *NUMBERS, "cache", "outcome")
+assert set(_FIELDS) == set(fields.FIELDS)
+_PLAIN, _ALL = len(fields.PLAIN), len(_FIELDS)
+_CATEGORY, _CACHE, _OUTCOME = map(_FIELDS.index, ("category", "cache", "outcome"))
+_SAYS_MORE = _ALL  # where `told` has whether a line says more than plain fields
 _TEXT, _NUMBER, _TRUE, _FALSE, _NULL = 1, 2, 3, 4, 5
 _PHASE_START, _PHASE_END = KINDS.index("phase_start"), KINDS.index("phase_end")
 _EARLIEST_US = fields.EARLIEST_US
 _LONGEST_ID, _LONGEST_TEXT = fields.LONGEST_ID, fields.LONGEST_TEXT
 _UNUSUAL = -2
 _DIGITS = 18  # of a whole number that surely fits
+_LONGEST = np.array([fields.TEXTS[field] for field in TEXTS])
+_MOST = np.array([fields.WHOLE_NUMBERS[field][1] or 10**_DIGITS for field in NUMBERS])
+assert all(fields.WHOLE_NUMBERS[field][0] in (0, None) for field in NUMBERS)
 
 _compiled = nb.njit(nogil=True, cache=True, error_model="numpy")
 _inlined = nb.njit(nogil=True, cache=True, inline="always", error_model="numpy")
 
 
 def _spelled(words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words as bytes, one after another; where each begins; and which of them, if any, has a first
-    and a last letter and a length of that sum (`_which`): no two have the same.
+    """Words as bytes, one after another; where each begins; and which of them, if any, has three
+    letters and a length of that sum (`_which`): no two have the same.
     """
     spelled = [word.encode() for word in words]
     which = np.full(_SUMS, -1)
     for number, word in enumerate(spelled):
-        place = (word[0] + word[-1] * 5 + len(word)) % _SUMS
+        place = (word[0] * 2 + word[len(word) // 2] * 4 + word[-1] * 9 + len(word)) % _SUMS
         assert which[place] < 0, f"{words[which[place]]} and {words[number]} have the same sum"
         which[place] = number
     letters = np.frombuffer(b"".join(spelled), dtype=np.uint8)
@@ -48,44 +61,66 @@ def _spelled(words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 _SUMS = 256
-_FIELD_LETTERS, _FIELD_STARTS, _FIELD_SUMS = _spelled(fields.PLAIN)
+_FIELD_LETTERS, _FIELD_STARTS, _FIELD_SUMS = _spelled(_FIELDS)
 _KIND_LETTERS, _KIND_STARTS, _KIND_SUMS = _spelled(KINDS)
 _PHASE_LETTERS, _PHASE_STARTS, _PHASE_SUMS = _spelled(PHASES)
 _MODE_LETTERS, _MODE_STARTS, _MODE_SUMS = _spelled(MODES)
+_CACHE_LETTERS, _CACHE_STARTS, _CACHE_SUMS = _spelled(CACHES)
+_OUTCOME_LETTERS, _OUTCOME_STARTS, _OUTCOME_SUMS = _spelled(OUTCOMES)
 
 
 @_compiled
-def take_apart(text, start, latest_us, times, numbers, choices, places):
+def take_apart(
+    text, start, latest_us, takes_more,
+    times, numbers, choices, places,
+    more_times, more_numbers, more_choices, more_places,
+):  # fmt: skip
     """Fill a row for each usual line of `text` from `start` on. The text ends with a line's end.
 
     `times`: at, end. `numbers`: attempt, rank, step, samples. `choices`: event, phase, mode, ok.
     `places`: begin and length of job, event_id and stage, then of the lines that are left over
-    begin, length and number, from 0. Returns how many rows were filled, how many lines are left
-    over, how many there were, and where the next one begins: not at the end, where no more fit in.
+    begin, length and number, from 0. Lines that say more than plain fields go into the arrays for
+    `more`, or are left over where nobody `takes_more`: these have NUMBERS behind the numbers, cache
+    and outcome behind the choices, and begin and length of TEXTS behind the first three places.
+    Returns how many rows of each kind were filled, how many lines are left over, how many there
+    were, and where the next one begins: not at the end, where no more fit in.
     """
-    begins = np.empty(13, np.int64)
-    ends = np.empty(13, np.int64)
-    told = np.empty(13, np.int8)
+    begins = np.empty(_ALL, np.int64)
+    ends = np.empty(_ALL, np.int64)
+    told = np.empty(_ALL + 1, np.int8)
     room = times.shape[1]
-    rows = left = lines = 0
+    rows = more = left = lines = 0
     at = start
-    while at < text.size and rows < room and left < room:
+    while at < text.size and rows < room and more < room and left < room:
         line = at
         at = _members(text, line, begins, ends, told)
-        is_usual = at >= 0 and _row(
-            text, latest_us, begins, ends, told, times, numbers, choices, places, rows
-        )
+        is_usual = at >= 0
+        if is_usual and told[_SAYS_MORE] == 0:
+            is_usual = _row(
+                text, latest_us, begins, ends, told, times, numbers, choices, places, rows
+            )
+            rows += is_usual
+        elif is_usual:
+            is_usual = (
+                takes_more
+                and _row(
+                    text, latest_us, begins, ends, told,
+                    more_times, more_numbers, more_choices, more_places, more,
+                )
+                and _more(
+                    text, begins, ends, told, more_numbers, more_choices, more_places, more
+                )
+            )  # fmt: skip
+            more += is_usual
         at = max(at, line)
         while text[at] != 10:
             at += 1
         at += 1
-        if is_usual:
-            rows += 1
-        else:
+        if not is_usual:
             places[6, left], places[7, left], places[8, left] = line, at - line, lines
             left += 1
         lines += 1
-    return rows, left, lines, at
+    return rows, more, left, lines, at
 
 
 _ONE = np.uint64(1)  # without a sign there is no end to count from, which each look would ask for
@@ -101,7 +136,7 @@ def _members(text, begin, begins, ends, told):
     """Find what an object of plain members tells of each field. Returns where it ends; -1: it is no
     such object, or does not end its line.
     """
-    for field in range(13):
+    for field in range(_ALL + 1):
         told[field] = 0
     at = np.uint64(begin)
     if text[at] != 123:  # {
@@ -127,6 +162,8 @@ def _members(text, begin, begins, ends, told):
         at = _value(text, _past_blanks(text, at + _ONE), field, begins, ends, told)
         if at == _NOWHERE:
             return -1
+        if field >= _PLAIN and told[field] != _NULL:
+            told[_SAYS_MORE] = 1
         at = _past_blanks(text, at)
         if text[at] == 125:  # }
             at += _ONE
@@ -227,6 +264,43 @@ def _row(text, latest_us, begins, ends, told, times, numbers, choices, places, r
     return True
 
 
+@_compiled
+def _more(text, begins, ends, told, numbers, choices, places, row):
+    """Fill what a line says beside plain fields. Returns whether all of it was usual."""
+    for number in range(_LONGEST.size):
+        field = _PLAIN + number
+        if not _is_text(field, begins, ends, told, _LONGEST[number]):
+            return False
+        has_text = told[field] == _TEXT
+        places[6 + 2 * number, row] = begins[field]
+        places[7 + 2 * number, row] = ends[field] - begins[field] if has_text else ABSENT
+    for number in range(_MOST.size):
+        field = _PLAIN + _LONGEST.size + number
+        count = _whole(text, told[field], begins[field], ends[field])
+        if count == _UNUSUAL or count > _MOST[number]:
+            return False
+        numbers[4 + number, row] = count
+    cache = _choice(text, _CACHE, begins, ends, told, _CACHE_LETTERS, _CACHE_STARTS, _CACHE_SUMS)
+    outcome = _choice(
+        text, _OUTCOME, begins, ends, told, _OUTCOME_LETTERS, _OUTCOME_STARTS, _OUTCOME_SUMS
+    )
+    choices[4, row], choices[5, row] = cache, outcome
+    return (
+        cache != _UNUSUAL
+        and outcome != _UNUSUAL
+        and (told[_CATEGORY] != _TEXT or _is_category(text, begins[_CATEGORY], ends[_CATEGORY]))
+    )
+
+
+@_inlined
+def _is_category(text, begin, end):
+    """Whether it is two texts with a slash between: `fields.CATEGORY`."""
+    slashes = 0
+    for at in range(begin, end):
+        slashes += text[at] == 47
+    return slashes == 1 and text[begin] != 47 and text[end - 1] != 47
+
+
 @_inlined
 def _is_text(field, begins, ends, told, longest):
     """Whether a field is absent, or a text that is not too long."""
@@ -248,7 +322,8 @@ def _which(text, begin, length, letters, starts, sums):
     """Which of some words stands there; -1: none."""
     if length == 0:
         return -1
-    word = sums[(text[begin] + text[begin + length - 1] * 5 + length) % _SUMS]
+    first, middle, last = text[begin], text[begin + length // 2], text[begin + length - 1]
+    word = sums[(first * 2 + middle * 4 + last * 9 + length) % _SUMS]
     if word < 0 or starts[word + 1] - starts[word] != length:
         return -1
     for place in range(length):

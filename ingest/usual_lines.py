@@ -61,22 +61,32 @@ class LeftOver:
 def load() -> None:
     """Ask for all of the kernel once: what was compiled is loaded, what was not is compiled."""
     line = b'{"ts":1767225600,"event":"alive","job_id":"a","event_id":"1","stage":"b"}\n'
-    _taken_apart(np.frombuffer(bytearray(line), np.uint8), fields.EARLIEST_US)
+    _taken_apart(np.frombuffer(bytearray(line), np.uint8), fields.EARLIEST_US, True)
 
 
-def read(stream: BinaryIO, left_over: LeftOver, latest_us: int) -> Iterator[pa.RecordBatch]:
-    """The usual lines of a dump as batches of the columns of `SCHEMA`, in order.
+def read(
+    stream: BinaryIO,
+    left_over: LeftOver,
+    latest_us: int,
+    more: list[pa.RecordBatch] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The usual lines of a dump that say no more than plain events do, as batches of the columns of
+    `SCHEMA`, in order.
 
-    The others go to `left_over`. Raises NotUsual, before the first batch where the first lines
-    show it, and OSError.
+    Those that say more go to `more`, as batches of `MORE`; where there is none, and whatever is not
+    usual, to `left_over`. Raises NotUsual, before the first batch where the first lines show it,
+    and OSError.
     """
     seen = 0
+    takes_more = more is not None
     with left_over.path.open("wb") as file, ThreadPoolExecutor(max_workers=_WORKERS) as workers:
-        for taken in _in_order(stream, workers, latest_us):
+        for taken in _in_order(stream, workers, latest_us, takes_more):
             if not seen and len(taken.numbers) > taken.rows:
                 raise NotUsual
             left_over.add(file, taken.left, taken.numbers + (seen + 1))
             seen += taken.lines
+            if more is not None:
+                more += taken.more
             yield from taken.batches
 
 
@@ -98,24 +108,36 @@ SCHEMA = pa.schema(
         ("samples", pa.int64()),
     ]
 )
+MORE = pa.schema(
+    [
+        *SCHEMA,
+        *((field, pa.string()) for field in usual_kernel.TEXTS),
+        *((field, pa.int64()) for field in usual_kernel.NUMBERS),
+        ("cache", pa.int8()),
+        ("outcome", pa.int8()),
+    ]
+)
 
 
 class _Taken(NamedTuple):
     """A block that was taken apart. `numbers`: of its lines that are left over, from 0."""
 
     batches: list[pa.RecordBatch]
+    more: list[pa.RecordBatch]
     rows: int
     left: bytes
     numbers: Positions
     lines: int
 
 
-def _in_order(stream: BinaryIO, workers: ThreadPoolExecutor, latest_us: int) -> Iterator[_Taken]:
+def _in_order(
+    stream: BinaryIO, workers: ThreadPoolExecutor, latest_us: int, takes_more: bool
+) -> Iterator[_Taken]:
     spare: list[bytearray] = []
     begun: deque[tuple[bytearray, Future[_Taken]]] = deque()
     for room, end in _blocks(stream, spare):
         text = np.frombuffer(room, np.uint8, end)
-        begun.append((room, workers.submit(_taken_apart, text, latest_us)))
+        begun.append((room, workers.submit(_taken_apart, text, latest_us, takes_more)))
         if len(begun) > _AHEAD:
             room, taken = begun.popleft()
             yield taken.result()
@@ -151,14 +173,27 @@ def _blocks(stream: BinaryIO, spare: list[bytearray]) -> Iterator[tuple[bytearra
         yield bytearray(rest + b"\n"), len(rest) + 1
 
 
+class _Rows:
+    """Room for rows that one thread fills again and again, and what `take_apart` fills of them."""
+
+    def __init__(self, rows: int, numbers: int, choices: int, places: int) -> None:
+        self.times = np.empty((2, rows), np.int64)
+        self.numbers = np.empty((numbers, rows), np.int64)
+        self.choices = np.empty((choices, rows), np.int8)
+        self.places = np.empty((places, rows), np.int64)
+
+    @property
+    def all(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.times, self.numbers, self.choices, self.places
+
+
 class _Room(threading.local):
     """What one thread fills again and again."""
 
     def __init__(self, rows: int) -> None:
-        self.times = np.empty((2, rows), np.int64)
-        self.numbers = np.empty((4, rows), np.int64)
-        self.choices = np.empty((4, rows), np.int8)
-        self.places = np.empty((9, rows), np.int64)
+        texts, numbers = len(usual_kernel.TEXTS), len(usual_kernel.NUMBERS)
+        self.plain = _Rows(rows, 4, 4, 9)
+        self.more = _Rows(rows, 4 + numbers, 6, 6 + 2 * texts)
         self.slots = np.empty(1 << (rows.bit_length() + 1), np.int32)
         self.firsts = np.empty(rows, np.int64)
 
@@ -167,48 +202,64 @@ _ROOM = _Room(_BLOCK // _SHORTEST)
 _NOTHING = pa.py_buffer(bytes(8 * (_BLOCK // _SHORTEST)))  # a column in which every value is absent
 
 
-def _taken_apart(text: npt.NDArray[np.uint8], latest_us: int) -> _Taken:
+def _taken_apart(text: npt.NDArray[np.uint8], latest_us: int, takes_more: bool) -> _Taken:
     batches: list[pa.RecordBatch] = []
+    more: list[pa.RecordBatch] = []
     numbers: list[Positions] = []
     left: list[pa.Buffer] = []
     room = _ROOM
     at = rows = lines = 0
     while at < len(text):
-        filled, over, passed, at = usual_kernel.take_apart(
-            text, at, latest_us, room.times, room.numbers, room.choices, room.places
+        filled, filled_more, over, passed, at = usual_kernel.take_apart(
+            text, at, latest_us, takes_more, *room.plain.all, *room.more.all
         )
-        batches.append(_batch(text, filled))
-        begins, lengths, places = room.places[6:9, :over]
+        batches.append(pa.record_batch(_columns(text, room.plain, filled), schema=SCHEMA))
+        if filled_more:
+            more.append(_more(text, room.more, filled_more))
+        begins, lengths, places = room.plain.places[6:9, :over]
         left.append(_gathered(text, begins, lengths)[1])
         numbers.append(places + lines)
-        rows += filled
+        rows += filled + filled_more
         lines += passed
-    return _Taken(batches, rows, b"".join(left), np.concatenate(numbers), lines)
+    return _Taken(batches, more, rows, b"".join(left), np.concatenate(numbers), lines)
 
 
-def _batch(text: npt.NDArray[np.uint8], rows: int) -> pa.RecordBatch:
-    room = _ROOM
+def _columns(text: npt.NDArray[np.uint8], room: _Rows, rows: int) -> list[pa.Array]:
+    """Those of `SCHEMA`."""
     at, end = room.times[:, :rows]
-    attempt, rank, step, samples = room.numbers[:, :rows]
-    event, phase, mode, ok = room.choices[:, :rows]
+    attempt, rank, step, samples = room.numbers[:4, :rows]
+    event, phase, mode, ok = room.choices[:4, :rows]
     places = room.places[:, :rows]
+    return [
+        _column(at, NEVER),
+        _column(end, NEVER),
+        _column(event, ABSENT),
+        _few_texts(text, places[0], places[1]),
+        _column(attempt, ABSENT),
+        _own_texts(text, places[2], places[3]),
+        _column(phase, ABSENT),
+        _few_texts(text, places[4], places[5]),
+        _column(rank, ABSENT),
+        _column(step, ABSENT),
+        _column(mode, ABSENT),
+        _column(ok, ABSENT),
+        _column(samples, ABSENT),
+    ]
+
+
+def _more(text: npt.NDArray[np.uint8], room: _Rows, rows: int) -> pa.RecordBatch:
+    texts = room.places[6:, :rows]
     return pa.record_batch(
         [
-            _column(at, NEVER),
-            _column(end, NEVER),
-            _column(event, ABSENT),
-            _few_texts(text, places[0], places[1]),
-            _column(attempt, ABSENT),
-            _own_texts(text, places[2], places[3]),
-            _column(phase, ABSENT),
-            _few_texts(text, places[4], places[5]),
-            _column(rank, ABSENT),
-            _column(step, ABSENT),
-            _column(mode, ABSENT),
-            _column(ok, ABSENT),
-            _column(samples, ABSENT),
+            *_columns(text, room, rows),
+            *(
+                _own_texts(text, begins, lengths)
+                for begins, lengths in zip(texts[::2], texts[1::2], strict=True)
+            ),
+            *(_column(numbers, ABSENT) for numbers in room.numbers[4:, :rows]),
+            *(_column(choices, ABSENT) for choices in room.choices[4:, :rows]),
         ],
-        schema=SCHEMA,
+        schema=MORE,
     )
 
 

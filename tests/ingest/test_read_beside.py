@@ -127,8 +127,8 @@ def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     """Let a file fail in the middle, as a disk or a mount does, for both who read it."""
     read, read_beside = usual_lines.read, dumps._read_beside
 
-    def broken(stream: Any, left_over: usual_lines.LeftOver, latest_us: int) -> Any:
-        for each, batch in enumerate(read(stream, left_over, latest_us)):
+    def broken(stream: Any, *arguments: Any) -> Any:
+        for each, batch in enumerate(read(stream, *arguments)):
             yield batch
             if stream.raw.name == str(path) and each == 0:
                 raise OSError(5, "Input/output error")

@@ -53,10 +53,12 @@ def dumped(rng: random.Random, dumps: int) -> list[bytes]:
     return lines
 
 
-def taken(text: bytes, folder: Path) -> tuple[list[dict[str, Any]], list[tuple[int, bytes]]]:
+def taken(
+    text: bytes, folder: Path, more: list[Any] | None = None
+) -> tuple[list[dict[str, Any]], list[tuple[int, bytes]]]:
     """What is taken of some lines, and what is left over: its number and the line."""
     left_over = LeftOver(folder / "left")
-    batches = list(usual_lines.read(io.BytesIO(text), left_over, LATEST_US))
+    batches = list(usual_lines.read(io.BytesIO(text), left_over, LATEST_US, more))
     lines = left_over.path.read_bytes().splitlines(keepends=True)
     rows = [row for batch in batches for row in batch.to_pylist()]
     return rows, list(zip(left_over.numbers().tolist(), lines, strict=True))
@@ -217,6 +219,66 @@ STILL_USUAL = {
     "eighteen digits": line(samples=10**18 - 1),
     "zero": line(rank=0),
 }
+
+
+MORE: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "nothing": ({"team": None, "gpus": None, "cache": None}, {}),
+    "texts": ({"team": "", "user": "x" * 4_096}, {"team": "", "user": "x" * 4_096}),
+    "the longest message": ({"message": "x" * 65_536}, {"message": "x" * 65_536}),
+    "a category": ({"category": "a/b"}, {"category": "a/b"}),
+    "numbers": ({"gpus": 10_000_000, "exit_code": 0}, {"gpus": 10_000_000, "exit_code": 0}),
+    "choices": ({"cache": "miss", "outcome": "cancelled"}, {"cache": 1, "outcome": 3}),
+}
+NO_MORE: dict[str, dict[str, object]] = {
+    "a long team": {"team": "x" * 4_097},
+    "a long message": {"message": "x" * 65_537},
+    "a team that is a number": {"team": 7},
+    "no category": {"category": "ab"},
+    "a category of three": {"category": "a/b/c"},
+    "a category without a domain": {"category": "/b"},
+    "a category of a domain alone": {"category": "a/"},
+    "too many GPUs": {"gpus": 10_000_001},
+    "too many recompiles": {"recompiles": 10_000_001},
+    "a signal below zero": {"signal": -9},
+    "a signal of nineteen digits": {"signal": 10**18},
+    "an exit code as text": {"exit_code": "1"},
+    "an unknown outcome": {"outcome": "complete"},
+    "a cache that is true": {"cache": True},
+    "an escape": {"message": "a\nb"},
+    "a field of its own": {"team": "a", "loss": 0.5},
+    "no time": {"team": "a", "ts": None},
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_a_line_that_says_more_is_taken_beside(name: str, tmp_path: Path) -> None:
+    told, meant = MORE[name]
+    more: list[Any] = []
+
+    rows, left = taken(b"\n".join([line(**told), line(step=8)]), tmp_path, more)
+
+    assert [] == left
+    assert 2 == len(rows) + sum(len(batch) for batch in more)
+    said = [row for batch in more for row in batch.to_pylist()]
+    assert ([{"step": 7, **meant}] if meant else []) == [
+        {
+            field: value
+            for field, value in row.items()
+            if value is not None and field not in ("at_us", "event", "job_key")
+        }
+        for row in said
+    ]
+
+
+@pytest.mark.parametrize("name", NO_MORE)
+def test_a_line_that_says_more_in_another_way_is_left_over(name: str, tmp_path: Path) -> None:
+    more: list[Any] = []
+
+    rows, left = taken(b"\n".join([line(), line(**NO_MORE[name])]), tmp_path, more)
+
+    assert [7] == [row["step"] for row in rows]
+    assert [] == more
+    assert [(2, line(**NO_MORE[name]) + b"\n")] == left
 
 
 @pytest.mark.parametrize("name", STILL_USUAL)
