@@ -22,6 +22,7 @@ _NOTHING = (
     "select * from (select null::integer as file_no, null::bigint as at_us, "
     "null::bigint as end_us, null::varchar as job_key, false as says_more) where false"
 )
+_SAME = "known.job_key is not distinct from fresh.job_key and known.identity = fresh.identity"
 # what is concluded from an event is no part of what it says: rules may change between two dumps
 _CONCLUDED = ("cause_category", "cause_rule", "cause_rank", "evidence", "evidence_line")
 
@@ -38,10 +39,10 @@ def deduplicate(connection: duckdb.DuckDBPyConnection) -> None:
 
     All parsed fields are an event's identity; which dump told it is not. Of a scheduler row told
     again, the telling of the newest dump stays: it decides between dumps. Most batches say nothing
-    twice and speak of new jobs: then no row is touched. Needs the dumps' clocks in the ledger.
+    twice and nothing that is known: then no row is touched. Needs the dumps' clocks in the ledger.
     """
     says_twice = _says_something_twice(connection)
-    if not (says_twice or _speaks_of_known_jobs(connection)):
+    if not (says_twice or (_speaks_of_known_jobs(connection) and _says_what_is_known(connection))):
         return
     told = f"select batch.*, {_identity(_batch_values(connection))} as identity from batch"
     if says_twice:
@@ -76,6 +77,7 @@ def keep(connection: duckdb.DuckDBPyConnection) -> None:
         "where not exists (select 1 from job_keys where job_keys.job_key = told.job_key)"
     )
     plain = "(select * from batch where not says_more)"
+    before = _look_keys_up(connection)
     for table, source in zip(TABLES, (plain, "judged_batch"), strict=True):
         used = _columns(connection, source)
         kept = [name for name in _columns(connection, table) if name in used]
@@ -84,6 +86,7 @@ def keep(connection: duckdb.DuckDBPyConnection) -> None:
             f"insert into {table} (job_no, {', '.join(kept)}) select job_keys.job_no, {columns} "
             f"from {source} as told left join job_keys on told.job_key = job_keys.job_key"
         )
+    connection.execute(f"set disabled_optimizers = '{before}'")
 
 
 def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
@@ -100,6 +103,19 @@ def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
 def batch_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
     """The jobs that the batch speaks of, as hashes of their ids: enough to count them."""
     return {job for (job,) in connection.execute("select hash(job_key) from batch_jobs").fetchall()}
+
+
+def _look_keys_up(connection: duckdb.DuckDBPyConnection) -> str:
+    """Let joins look the keys of many rows up, not the rows of few keys: how many rows there are in
+    memory of others the engine does not know, and takes them for few. Returns what was set before.
+    """
+    [(rows, keys, before)] = connection.execute(
+        "select (select count(*) from batch), (select count(*) from job_keys), "
+        "current_setting('disabled_optimizers')"
+    ).fetchall()
+    if rows > keys:
+        connection.execute("set disabled_optimizers = 'build_side_probe_side'")
+    return str(before)
 
 
 def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -130,31 +146,42 @@ def _speaks_of_known_jobs(connection: duckdb.DuckDBPyConnection) -> bool:
     return found is not None
 
 
-def _forget_known(connection: duckdb.DuckDBPyConnection, table: str) -> None:
-    known = {name: f"known.{name}" for name in _columns(connection, "told_events")}
-    if table == "plain_events":
-        own = _columns(connection, table)
-        known = {
-            name: value if name in own else f"cast(null as {kind})"
-            for (name, value), kind in zip(
-                known.items(), _columns(connection, "told_events").values(), strict=True
-            )
-        }
-    known["job_key"] = "known.job_key"
-    is_row = "known.row_key is not null" if table == "told_events" else "false"
-    connection.execute(
-        "create or replace temp table retold as "
-        # only what is known of the batch's own jobs is looked at, and what belongs to no job
+def _says_what_is_known(connection: duckdb.DuckDBPyConnection) -> bool:
+    known = " union all ".join(f"select * from ({_known(connection, table)})" for table in TABLES)
+    found = connection.execute(
+        f"select 1 from ({known}) as known inner join "
+        f"(select job_key, {_identity(_batch_values(connection))} as identity from batch) as fresh "
+        f"on {_SAME} limit 1"
+    ).fetchone()
+    return found is not None
+
+
+def _known(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """A select of what a table knows of the batch's own jobs, and of what belongs to no job."""
+    own = _columns(connection, table)
+    values = {
+        name: f"known.{name}" if name in own else f"cast(null as {kind})"
+        for name, kind in _columns(connection, "told_events").items()
+    }
+    values["job_key"] = "known.job_key"
+    return (
         "with jobs as (select job_no, job_key from job_keys "
-        "where job_key in (select job_key from told_once)), "
+        "where job_key in (select job_key from batch)), "
         f"known as (select {table}.rowid as place, {table}.*, jobs.job_key from {table} "
         f"inner join jobs on {table}.job_no = jobs.job_no "
         f"union all select rowid, *, null from {table} where job_no is null) "
-        f"select known.place, fresh.rowid as fresh_place, {is_row} "
+        f"select known.place, known.file_no, known.job_key, {values['row_key']} as row_key, "
+        f"{_identity(values)} as identity from known"
+    )
+
+
+def _forget_known(connection: duckdb.DuckDBPyConnection, table: str) -> None:
+    connection.execute(
+        "create or replace temp table retold as "
+        "select known.place, fresh.rowid as fresh_place, known.row_key is not null "
         "and coalesce(fresh_files.clock_us > known_files.clock_us, false) as is_newer "
-        "from known "
-        "inner join told_once as fresh on known.job_key is not distinct from fresh.job_key "
-        f"and {_identity(known)} = fresh.identity "
+        f"from ({_known(connection, table)}) as known "
+        f"inner join told_once as fresh on {_SAME} "
         "inner join files as known_files on known.file_no = known_files.file_no "
         "inner join files as fresh_files on fresh.file_no = fresh_files.file_no"
     )
