@@ -128,7 +128,7 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
         model.compute(connection, "staging", "facts", "losses", stores_all=extent.is_small)
         yield f"({_OF_TOUCHED_JOBS} and {_mine('base_job_no', part, parts)})"
         model.forget(connection, "staging", "facts", "losses", stores_all=extent.is_small)
-    _unscope(connection, extent)
+    _unscope(connection)
 
 
 def computed_rollups(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _recompute(
             # the room of what was dropped is free only now: some gigabytes for each part
             connection.execute("commit")
             connection.execute("begin")
-    _unscope(connection, extent)
+    _unscope(connection)
     if is_part:
         _note_unpublished(connection)
     _roll_up(connection, settings, may_commit=may_commit)
@@ -315,9 +315,10 @@ def _scope(
 ) -> None:
     """`scoped_events`: every event of one part of the touched jobs, each with a number.
 
-    The batch is read where it stands; what was known of its jobs before is gathered first.
+    Few are gathered first; of many those of a batch are read where they stand, and only what was
+    known of its jobs before is gathered.
     """
-    since = 2**31 - 1 if since_file_no is None else since_file_no
+    since = 2**31 - 1 if since_file_no is None or extent.is_small else since_file_no
     mine = _mine("job_no", part, parts)
     selects = []
     for place, table in enumerate(store.TABLES):
@@ -325,14 +326,14 @@ def _scope(
             f"create or replace temp table known_{table} as select * from {table} "
             f"where file_no < {since} and {mine} and job_no in (select job_no from touched_jobs)"
         )
-        selects += [
-            f"select rowid + {(2 * place) << 40} as row_no, * from known_{table}",
-            f"select rowid + {(2 * place + 1) << 40} as row_no, * from {table} "
-            f"where file_no >= {since} and {mine}",
-        ]
+        selects.append(f"select rowid + {(2 * place) << 40} as row_no, * from known_{table}")
+        if not extent.is_small:
+            selects.append(
+                f"select rowid + {(2 * place + 1) << 40} as row_no, * from {table} "
+                f"where file_no >= {since} and {mine}"
+            )
     told = " union all by name ".join(selects)
-    kind = "table" if extent.is_small else "view"
-    connection.execute(f"create or replace temp {kind} scoped_events as {told}")
+    connection.execute(f"create or replace temp view scoped_events as {told}")
 
 
 def _mine(job_no: str, part: int, parts: int) -> str:
@@ -346,8 +347,8 @@ def _mine(job_no: str, part: int, parts: int) -> str:
     )
 
 
-def _unscope(connection: duckdb.DuckDBPyConnection, extent: _Extent) -> None:
-    connection.execute(f"drop {'table' if extent.is_small else 'view'} scoped_events")
+def _unscope(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("drop view scoped_events")
     for table in store.TABLES:
         connection.execute(f"drop table known_{table}")
 
