@@ -87,6 +87,10 @@ class Fingerprint:
         """Waits for it. Raises UnreadableDump where the file could not be read to its end."""
         return self.digest.result()
 
+    def wait(self) -> None:
+        """Wait until the sha256 is known. Raises UnreadableDump."""
+        self.digest.result()
+
 
 @dataclass(frozen=True, slots=True)
 class Truncated:

@@ -287,8 +287,10 @@ def _parse_usual(
     copy = scratch(folder) / "in" / f"left-{one.file_no}"
     try:
         left_over = usual.take(connection, rows, dump, copy, moment.latest_us, memory)
-    finally:
-        one.incoming.fingerprint.digest.result()  # raises where it is the dump that cannot be read
+    except OSError:
+        one.incoming.fingerprint.wait()  # raises where it is the dump that cannot be read
+        raise
+    one.incoming.fingerprint.wait()
     if left_over is None:
         return None
     others = [replace(file, path=left_over.path, compression="none", key_marks=left_over.key_marks)]

@@ -142,3 +142,17 @@ def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
 
     monkeypatch.setattr(usual_lines, "read", broken)
     monkeypatch.setattr(dumps, "_read_beside", broken_beside)
+
+
+@pytest.mark.timeout(60)
+def test_who_interrupts_waits_for_no_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(usual_lines, "read", interrupted)
+    monkeypatch.setattr(dumps, "_read_beside", lambda *_: None)
+
+    assert 130 == ingest(tmp_path / "warehouse", dump(tmp_path / "a", "a", 50))
+    assert "What was committed stays" in capsys.readouterr().err
