@@ -284,17 +284,23 @@ def known(digest: str) -> Future[str]:
 
 
 def _read_beside(file: DumpFile, told: Future[str]) -> None:
+    try:
+        told.set_result(_digest(file))
+    except OSError as error:
+        told.set_exception(UnreadableDump(f"{file.name} cannot be read: {error}"))
+    except BaseException as error:  # whoever waits must not wait for ever
+        told.set_exception(error)
+
+
+def _digest(file: DumpFile) -> str:
     digest = hashlib.sha256()
     left = file.bytes
     room = memoryview(bytearray(min(_LARGE_BLOCK, left)))
-    try:
-        with file.path.open("rb", buffering=0) as stream:
-            while left and (size := stream.readinto(room[:left])):
-                digest.update(room[:size])
-                left -= size
-        told.set_result(digest.hexdigest())
-    except OSError as error:
-        told.set_exception(UnreadableDump(f"{file.name} cannot be read: {error}"))
+    with file.path.open("rb", buffering=0) as stream:
+        while left and (size := stream.readinto(room[:left])):
+            digest.update(room[:size])
+            left -= size
+    return digest.hexdigest()
 
 
 class _Digest:

@@ -155,10 +155,14 @@ def _parse(
     unreadable: dict[int, str] = {}
     for group in _groups(numbered):
         if group[0].incoming.format.collector is None:
+            newest = rejects.newest(connection)
             try:
                 parsed += _parse_native(connection, folder, group, reading, moment, memory)
             except UnreadableDump as error:
-                unreadable |= {one.file_no: str(error) for one in group}
+                if len(group) > 1:
+                    raise
+                rejects.take_back(connection, newest)
+                unreadable[group[0].file_no] = str(error)
             advance(sum(one.incoming.file.bytes for one in group))
         else:
             parsed.append(_parse_texts(connection, group, reading, moment, unreadable, advance))
@@ -285,12 +289,14 @@ def _parse_usual(
     rows = usual.Rows(one.file_no, one.source_no, file.cluster)
     dump = replace(one.incoming.file, path=file.path)
     copy = scratch(folder) / "in" / f"left-{one.file_no}"
+    identity = one.incoming.fingerprint
     try:
         left_over = usual.take(connection, rows, dump, copy, moment.latest_us, memory)
-    except OSError:
-        one.incoming.fingerprint.wait()  # raises where it is the dump that cannot be read
+        identity.wait()
+    except (OSError, duckdb.Error, UnreadableDump):
+        usual.forget(connection, rows)
+        identity.wait()  # raises where it is the dump that cannot be read
         raise
-    one.incoming.fingerprint.wait()
     if left_over is None:
         return None
     others = [replace(file, path=left_over.path, compression="none", key_marks=left_over.key_marks)]

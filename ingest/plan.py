@@ -69,8 +69,10 @@ def look_at(
         is_new = not earlier and known.is_alone(file.bytes)
         if is_usual and is_new and may_be_read_beside and file.compression == "none":
             usual.load_beside()
-            advance(file.bytes)
-            return Incoming(file, format, dumps.fingerprint_beside(file), None)
+            beside = dumps.fingerprint_beside(file)
+            if not beside.needs_mending:
+                advance(file.bytes)
+                return Incoming(file, format, beside, None)
         fingerprint = dumps.fingerprint(
             file,
             [row.bytes for row in shorter],

@@ -114,7 +114,8 @@ def _look_keys_up(connection: duckdb.DuckDBPyConnection) -> str:
         "current_setting('disabled_optimizers')"
     ).fetchall()
     if rows > keys:
-        connection.execute("set disabled_optimizers = 'build_side_probe_side'")
+        without = ",".join(filter(None, [before, "build_side_probe_side"]))
+        connection.execute(f"set disabled_optimizers = '{without}'")
     return str(before)
 
 

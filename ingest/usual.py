@@ -144,8 +144,10 @@ def take(
         reading = _Reading(dump, left_over, latest_us, None)
         told = pa.RecordBatchReader.from_batches(usual_lines.SCHEMA, reading)
         connection.register(f"{rows.name}_told", told)
-        connection.execute(f"create or replace temp table {rows.name} as from {rows.name}_told")
-        connection.unregister(f"{rows.name}_told")
+        try:
+            connection.execute(f"create or replace temp table {rows.name} as from {rows.name}_told")
+        finally:
+            connection.unregister(f"{rows.name}_told")
     if reading.is_whole:
         return left_over
     forget(connection, rows)

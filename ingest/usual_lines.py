@@ -292,10 +292,11 @@ def _few_texts(text: npt.NDArray[np.uint8], begins: Positions, lengths: Position
 
 
 def _own_texts(text: npt.NDArray[np.uint8], begins: Positions, lengths: Positions) -> pa.Array:
+    found, present = _present(lengths, ABSENT)
+    if not found:
+        return pa.Array.from_buffers(pa.string(), len(lengths), [_NOTHING, _NOTHING, _NOTHING])
     offsets, letters = _gathered(text, begins, lengths)
-    return pa.Array.from_buffers(
-        pa.string(), len(lengths), [_present(lengths, ABSENT)[1], offsets, letters]
-    )
+    return pa.Array.from_buffers(pa.string(), len(lengths), [present, offsets, letters])
 
 
 def _gathered(

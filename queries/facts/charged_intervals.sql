@@ -1,7 +1,7 @@
--- Each attempt's window cut at every boundary of its phases and at midnights, each piece charged to
+-- Each attempt's window cut at the boundaries of its phases and at midnights, each piece charged to
 -- the first open phase of METRICS.md section 2. One pass: a running sum of how many spans of each
 -- phase are open, eleven bits a phase in one integer. Where an attempt has more spans than fit in
--- them, those of a phase that overlap are one.
+-- them, those of a phase that overlap are one, and it is cut where none of a phase is open.
 -- grain: one row per attempt_no, from_us
 with
 

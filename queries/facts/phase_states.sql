@@ -25,7 +25,7 @@ instants as (
         lines.upload_step,
         lines.at_us,
         cast(sum(lines.said & 1) as integer) as starts,
-        cast(sum(lines.said & 2) / 2 as integer) as ends,
+        cast(sum(case when lines.said & 2 > 0 then 1 else 0 end) as integer) as ends,
         max(case when lines.said & 1 > 0 then lines.step end) as start_step,
         max(case when lines.said & 2 > 0 then lines.step end) as end_step,
         max(case when lines.said & 5 = 5 then 1 else 0 end) as start_async,
@@ -96,7 +96,7 @@ select
     lines.upload_step,
     lines.at_us,
     lines.said & 1 as starts,
-    (lines.said & 2) // 2 as ends,
+    case when lines.said & 2 > 0 then 1 else 0 end as ends,
     case when lines.said & 1 > 0 then lines.step end as start_step,
     case when lines.said & 2 > 0 then lines.step end as end_step,
     case when lines.said & 5 = 5 then 1 else 0 end as start_async,
@@ -105,7 +105,7 @@ select
     case when lines.said & 1 > 0 then lines.file_no end as file_no,
     lines.said_before & 1 as open_before,
     lines.next_us,
-    (lines.said_next & 2) // 2 as next_ends,
+    case when lines.said_next & 2 > 0 then 1 else 0 end as next_ends,
     case when lines.said_next & 2 > 0 then lines.next_step end as next_end_step,
     case when lines.said_next & 6 = 6 then 1 else 0 end
     + case when lines.said_next & 10 = 10 then 2 else 0 end as next_end_flags

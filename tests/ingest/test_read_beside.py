@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ingest import dumps, loader, usual, usual_lines
+from ingest import dumps, ledger, loader, usual, usual_lines
 from ingest.errors import UnreadableDump
 from tests.ingest.warehouses import kept
 from tests.queries.engine import ingest
@@ -96,15 +97,21 @@ def test_of_a_log_that_grew_what_is_new_counts(tmp_path: Path, beside: list[str]
     )
 
 
+@pytest.mark.parametrize("held", [1.0, 0], ids=["held", "in a table"])
 def test_a_dump_that_cannot_be_read_to_its_end_is_left_aside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    held: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     good, bad = dump(tmp_path / "good", "good", 50), dump(tmp_path / "bad", "bad", 70)
-    break_off(monkeypatch, bad)
+    monkeypatch.setattr(usual, "_HELD_SHARE", held)
+    broken = break_off(monkeypatch, bad)
 
     status = ingest(tmp_path / "warehouse", bad, good)
 
     said = capsys.readouterr().out
+    assert [str(bad)] == broken
     assert 0 == status
     assert f"{bad} cannot be read: [Errno 5] Input/output error" in said
     assert [(str(good), 50, digest(good))] == kept(tmp_path / "warehouse", _LOADED)
@@ -123,14 +130,52 @@ def test_where_no_dump_can_be_read_to_its_end_it_says_so(
     assert [] == kept(tmp_path / "warehouse", _LOADED)
 
 
-def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    """Let a file fail in the middle, as a disk or a mount does, for both who read it."""
+def test_what_breaks_off_after_it_was_taken_is_left_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = dump(tmp_path / "good", "good", 50), dump(tmp_path / "bad", "bad", 70)
+    found = usual_lines.read
+    break_off(monkeypatch, bad)
+    monkeypatch.setattr(usual_lines, "read", found)
+
+    assert 0 == ingest(tmp_path / "warehouse", bad, good)
+    assert [(str(good), 50, digest(good))] == kept(tmp_path / "warehouse", _LOADED)
+
+
+def test_a_byte_order_mark_is_read_first(tmp_path: Path, beside: list[str]) -> None:
+    marked = dump(tmp_path / "a", "a", 50)
+    marked.write_bytes(b"\xef\xbb\xbf" + marked.read_bytes())
+
+    assert 0 == ingest(tmp_path / "warehouse", marked)
+    assert [(str(marked), 50, digest(marked))] == kept(tmp_path / "warehouse", _LOADED)
+
+
+def test_what_fails_beside_is_told_to_who_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: object) -> str:
+        raise MemoryError
+
+    monkeypatch.setattr(dumps, "_digest", failing)
+    path = dump(tmp_path / "a", "a", 50)
+    beside = dumps.fingerprint_beside(dumps.DumpFile("a", path, path.stat().st_size, "none"))
+
+    with pytest.raises(MemoryError):
+        beside.wait()
+
+
+def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> list[str]:
+    """Let a file fail in the middle, as a disk or a mount does, for both who read it. Gives the
+    file's name once it did.
+    """
+    broken_off: list[str] = []
     read, read_beside = usual_lines.read, dumps._read_beside
 
     def broken(stream: Any, *arguments: Any) -> Any:
-        for each, batch in enumerate(read(stream, *arguments)):
+        for batch in read(stream, *arguments):
             yield batch
-            if stream.raw.name == str(path) and each == 0:
+            if os.path.realpath(stream.raw.name) == str(path):
+                broken_off.append(str(path))
                 raise OSError(5, "Input/output error")
 
     def broken_beside(file: dumps.DumpFile, told: Any) -> None:
@@ -142,6 +187,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
 
     monkeypatch.setattr(usual_lines, "read", broken)
     monkeypatch.setattr(dumps, "_read_beside", broken_beside)
+    return broken_off
 
 
 @pytest.mark.timeout(60)
@@ -156,3 +202,26 @@ def test_who_interrupts_waits_for_no_identity(
 
     assert 130 == ingest(tmp_path / "warehouse", dump(tmp_path / "a", "a", 50))
     assert "What was committed stays" in capsys.readouterr().err
+
+
+def test_a_small_dump_that_vanishes_is_the_only_one_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.undo()  # small ones are loaded together
+    paths = [dump(tmp_path / name, name, steps) for name, steps in (("a", 50), ("b", 60))]
+    number = ledger.number
+
+    def numbered(*arguments: Any) -> Any:
+        paths[1].unlink()
+        return number(*arguments)
+
+    monkeypatch.setattr(ledger, "number", numbered)
+
+    assert 2 == ingest(tmp_path / "warehouse", *paths)
+    said = capsys.readouterr()
+    assert f"{paths[1]} cannot be opened" in said.err
+    assert str(paths[0]) not in said.out + said.err
+
+    monkeypatch.undo()
+    assert 0 == ingest(tmp_path / "warehouse", paths[0])
+    assert [(str(paths[0]), 50, digest(paths[0]))] == kept(tmp_path / "warehouse", _LOADED)
