@@ -22,6 +22,7 @@ _KEPT = Path(__file__).with_name("kept.sql")
 _EVENTS_A_GIB = 6_000_000
 _ATTEMPT_DAYS_A_GIB = 200_000
 _FEW_EVENTS = 200_000  # cost less to copy than to plan where they stand, for each model anew
+_FEWER_EVENTS = 10_000  # so do these as one table, columns that nobody fills and all
 _OF_TOUCHED_DAYS = "day in (select day from touched_days)"
 _OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
 
@@ -128,7 +129,7 @@ def computed_parts(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
         model.compute(connection, "staging", "facts", "losses", stores_all=extent.is_small)
         yield f"({_OF_TOUCHED_JOBS} and {_mine('base_job_no', part, parts)})"
         model.forget(connection, "staging", "facts", "losses", stores_all=extent.is_small)
-    _unscope(connection)
+    _unscope(connection, extent)
 
 
 def computed_rollups(warehouse: Warehouse, settings: Settings) -> Iterator[str]:
@@ -217,7 +218,7 @@ def _recompute(
             # the room of what was dropped is free only now: some gigabytes for each part
             connection.execute("commit")
             connection.execute("begin")
-    _unscope(connection)
+    _unscope(connection, extent)
     if is_part:
         _note_unpublished(connection)
     _roll_up(connection, settings, may_commit=may_commit)
@@ -262,6 +263,11 @@ class _Extent:
     def is_small(self) -> bool:
         """Whether what is read through is copied first, once for all models that read it."""
         return self.events <= _FEW_EVENTS
+
+    @property
+    def kind_of_events(self) -> str:
+        """Whether `scoped_events` is a table or a view."""
+        return "table" if self.events <= _FEWER_EVENTS and self.is_small else "view"
 
 
 def _extent(connection: duckdb.DuckDBPyConnection) -> _Extent:
@@ -333,7 +339,8 @@ def _scope(
                 f"where file_no >= {since} and {mine}"
             )
     told = " union all by name ".join(selects)
-    connection.execute(f"create or replace temp view scoped_events as {told}")
+    kind = extent.kind_of_events
+    connection.execute(f"create or replace temp {kind} scoped_events as {told}")
 
 
 def _mine(job_no: str, part: int, parts: int) -> str:
@@ -347,8 +354,8 @@ def _mine(job_no: str, part: int, parts: int) -> str:
     )
 
 
-def _unscope(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("drop view scoped_events")
+def _unscope(connection: duckdb.DuckDBPyConnection, extent: _Extent) -> None:
+    connection.execute(f"drop {extent.kind_of_events} scoped_events")
     for table in store.TABLES:
         connection.execute(f"drop table known_{table}")
 

@@ -67,6 +67,7 @@ class _Parsed:
     select: str
     forget: Callable[[], object]
     release: Callable[[], object] = lambda: None  # what it holds in memory, once the rows are kept
+    holds_many: bool = False
 
 
 def load_batch(
@@ -191,7 +192,7 @@ def _load(
         [one.incoming.grown_from for one in readable if one.incoming.grown_from is not None],
     )
     judged.judge(connection, settings.failure_rules)
-    store.keep(connection)
+    store.keep(connection, holds_many=any(one.holds_many for one in parsed))
     judged.forget(connection)
     connection.execute("insert into batch_jobs from forgotten_jobs except from batch_jobs")
     rejects.forget_told(connection, [one.file_no for one in readable if _is_new(one.incoming)])
@@ -311,6 +312,7 @@ def _parse_usual(
         f"{usual.good_rows(rows)} union all by name {native.good_rows(connection, others)}",
         forget,
         lambda: usual.release(rows),
+        holds_many=True,
     )
 
 

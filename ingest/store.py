@@ -61,10 +61,11 @@ def deduplicate(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def keep(connection: duckdb.DuckDBPyConnection) -> None:
+def keep(connection: duckdb.DuckDBPyConnection, *, holds_many: bool) -> None:
     """Move the batch into the warehouse; `batch_jobs` are the jobs that it speaks of.
 
-    What says more than plain events stands in `judged_batch`.
+    What says more than plain events stands in `judged_batch`. `holds_many`: rows in memory of which
+    the engine does not know how many they are, and takes them for few.
     """
     connection.execute("create or replace temp table batch_jobs (job_key varchar)")
     connection.execute(
@@ -76,17 +77,21 @@ def keep(connection: duckdb.DuckDBPyConnection) -> None:
         "job_key from batch_jobs as told "
         "where not exists (select 1 from job_keys where job_keys.job_key = told.job_key)"
     )
-    plain = "(select * from batch where not says_more)"
-    before = _look_keys_up(connection)
-    for table, source in zip(TABLES, (plain, "judged_batch"), strict=True):
+    if holds_many:  # else the rows are kept to be looked up by each of the keys
+        connection.execute("set disabled_optimizers = 'build_side_probe_side'")
+    for table, source, condition in zip(
+        TABLES, ("batch", "judged_batch"), ("not says_more", "true"), strict=True
+    ):
         used = _columns(connection, source)
         kept = [name for name in _columns(connection, table) if name in used]
         columns = ", ".join(f"told.{name}" for name in kept)
         connection.execute(
             f"insert into {table} (job_no, {', '.join(kept)}) select job_keys.job_no, {columns} "
-            f"from {source} as told left join job_keys on told.job_key = job_keys.job_key"
+            f"from {source} as told left join job_keys on told.job_key = job_keys.job_key "
+            f"where {condition}"
         )
-    connection.execute(f"set disabled_optimizers = '{before}'")
+    if holds_many:
+        connection.execute("reset disabled_optimizers")
 
 
 def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
@@ -103,20 +108,6 @@ def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
 def batch_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
     """The jobs that the batch speaks of, as hashes of their ids: enough to count them."""
     return {job for (job,) in connection.execute("select hash(job_key) from batch_jobs").fetchall()}
-
-
-def _look_keys_up(connection: duckdb.DuckDBPyConnection) -> str:
-    """Let joins look the keys of many rows up, not the rows of few keys: how many rows there are in
-    memory of others the engine does not know, and takes them for few. Returns what was set before.
-    """
-    [(rows, keys, before)] = connection.execute(
-        "select (select count(*) from batch), (select count(*) from job_keys), "
-        "current_setting('disabled_optimizers')"
-    ).fetchall()
-    if rows > keys:
-        without = ",".join(filter(None, [before, "build_side_probe_side"]))
-        connection.execute(f"set disabled_optimizers = '{without}'")
-    return str(before)
 
 
 def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
