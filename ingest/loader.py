@@ -156,14 +156,7 @@ def _parse(
     unreadable: dict[int, str] = {}
     for group in _groups(numbered):
         if group[0].incoming.format.collector is None:
-            newest = rejects.newest(connection)
-            try:
-                parsed += _parse_native(connection, folder, group, reading, moment, memory)
-            except UnreadableDump as error:
-                if len(group) > 1:
-                    raise
-                rejects.take_back(connection, newest)
-                unreadable[group[0].file_no] = str(error)
+            parsed += _parse_native(connection, folder, group, reading, moment, memory, unreadable)
             advance(sum(one.incoming.file.bytes for one in group))
         else:
             parsed.append(_parse_texts(connection, group, reading, moment, unreadable, advance))
@@ -249,30 +242,70 @@ def _parse_native(
     reading: Reading,
     moment: Moment,
     memory: int,
+    unreadable: dict[int, str],
 ) -> list[_Parsed]:
-    files = [_native_file(one, reading) for one in group]
     newest = rejects.newest(connection)
     try:
-        if group[0].incoming.fingerprint.needs_mending:
-            files = [_mended(connection, folder, group[0], files[0])]
-        elif len(group) == 1 and usual.reads(group[0].incoming.file.bytes):
-            parsed = _parse_usual(connection, folder, group[0], files[0], moment, memory)
-            if parsed is not None:
-                return [parsed]
-        _load_native(connection, group, files, moment)
-    except duckdb.Error:
+        return [_parse_at_once(connection, folder, group, reading, moment, memory)]
+    except (duckdb.Error, UnreadableDump):
         connection.abort()  # a result that broke off holds the connection
         rejects.take_back(connection, newest)
-        if len(group) > 1:
-            return [
-                each
-                for one in group
-                for each in _parse_native(connection, folder, [one], reading, moment, memory)
-            ]
-        files = [_mended(connection, folder, group[0], files[0])]
-        _load_native(connection, group, files, moment)
+    if len(group) > 1:
+        return [
+            each
+            for one in group
+            for each in _parse_native(
+                connection, folder, [one], reading, moment, memory, unreadable
+            )
+        ]
+    try:
+        return [_parse_mended(connection, folder, group[0], reading, moment)]
+    except UnreadableDump as error:
+        rejects.take_back(connection, newest)
+        unreadable[group[0].file_no] = str(error)
+        return []
+
+
+def _parse_at_once(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    group: list[Numbered],
+    reading: Reading,
+    moment: Moment,
+    memory: int,
+) -> _Parsed:
+    first = group[0]
+    if first.incoming.fingerprint.needs_mending:
+        return _parse_mended(connection, folder, first, reading, moment)
+    files = [_native_file(one, reading) for one in group]
+    if len(group) == 1 and usual.reads(first.incoming.file.bytes):
+        parsed = _parse_usual(connection, folder, first, files[0], moment, memory)
+        if parsed is not None:
+            return parsed
+    return _parse_files(connection, group, files, moment)
+
+
+def _parse_mended(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    one: Numbered,
+    reading: Reading,
+    moment: Moment,
+) -> _Parsed:
+    one.incoming.fingerprint.wait()  # raises where it cannot be read to its end
+    files = [_mended(connection, folder, one, _native_file(one, reading))]
+    return _parse_files(connection, [one], files, moment)
+
+
+def _parse_files(
+    connection: duckdb.DuckDBPyConnection,
+    group: list[Numbered],
+    files: list[native.NativeFile],
+    moment: Moment,
+) -> _Parsed:
+    _load_native(connection, group, files, moment)
     select = native.good_rows(connection, files)
-    return [_Parsed(select, lambda: native.forget(connection, files))]
+    return _Parsed(select, lambda: native.forget(connection, files))
 
 
 def _parse_usual(

@@ -69,10 +69,8 @@ def look_at(
         is_new = not earlier and known.is_alone(file.bytes)
         if is_usual and is_new and may_be_read_beside and file.compression == "none":
             usual.load_beside()
-            beside = dumps.fingerprint_beside(file)
-            if not beside.needs_mending:
-                advance(file.bytes)
-                return Incoming(file, format, beside, None)
+            advance(file.bytes)
+            return Incoming(file, format, dumps.fingerprint_beside(file), None)
         fingerprint = dumps.fingerprint(
             file,
             [row.bytes for row in shorter],
