@@ -61,6 +61,8 @@ def rebuild(warehouse: Warehouse, settings: Settings) -> None:
     Facts of jobs whose events were pruned stay, and count in the rollups. Commits part by part the
     transaction that it is called in, and leaves the last one open.
     """
+    # an earlier release may have found fewer links in the same events
+    links.note(warehouse.connection, 0)
     _touch(warehouse.connection, "select job_no from job_keys")
     _recompute(warehouse, settings, None, days_of="true", may_commit=True)
 

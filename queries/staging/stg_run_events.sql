@@ -14,8 +14,8 @@ select
     scoped.attempt,
     case when scoped.attempt is null then scoped.run_generation end as generation,
     scoped.run_restart,
-    scoped.scheduler_job,
-    case when scoped.scheduler_job is not null then scoped.cluster end as cluster,
+    stated.scheduler_job,
+    case when stated.scheduler_job is not null then scoped.cluster end as cluster,
     scoped.event = 'failure' as is_failure,
     coalesce(scoped.phase = 'queue', false) as is_queue,
     scoped.event = 'attempt_start' as is_begin,
@@ -30,6 +30,18 @@ select
 from scoped_events as scoped
 inner join woven_jobs as woven on scoped.job_no = woven.job_no
 inner join sources on scoped.source_no = sources.source_no
+inner join job_keys on scoped.job_no = job_keys.job_no
+-- a native job whose id is a number is the scheduler's
+cross join lateral (
+    select
+        case
+            when scoped.scheduler_job is not null then scoped.scheduler_job
+            when
+                sources.format = 'events'
+                and regexp_full_match(job_keys.job_key, '[0-9]+([_+][0-9]+)?')
+                then job_keys.job_key
+        end as scheduler_job
+) as stated
 where
     scoped.row_key is null
     and scoped.event <> 'change'

@@ -1,0 +1,136 @@
+"""A job that events call by the scheduler's number is that job, whether the scheduler's dump names
+its cluster or not.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ingest.warehouses import differences
+from tests.queries.engine import ingest, rows, write_dump
+
+HEAD = "JobID|JobName|Account|State|Submit|Start|End|AllocTRES|Cluster"
+# preempted, requeued, lost a node, requeued, done
+ROWS = (
+    ("PREEMPTED", "00:00", "01:00", "02:00"),
+    ("NODE_FAIL", "02:00", "02:30", "04:00"),
+    ("COMPLETED", "04:00", "04:10", "06:00"),
+)
+NUMBERS = """
+    select
+        attempt, outcome, gpus, started_at, first_batch_at, ended_at, wall_seconds,
+        effective_seconds, unsaved_seconds, queue_seconds, tts_seconds, ttr_seconds,
+        failure_domain, failure_category
+    from attempts
+    order by attempt
+"""
+
+
+def table(path: Path, job: str, cluster: str) -> Path:
+    """What sacct tells of one job that ran three times."""
+    lines = [
+        f"{job}|x|t|{state}|2026-03-01T{submit}:00|2026-03-01T{start}:00|2026-03-01T{end}:00"
+        f"|gres/gpu=8|{cluster}"
+        for state, submit, start, end in ROWS
+    ]
+    path.write_text("\n".join([HEAD, *lines]) + "\n")
+    return path
+
+
+def trained(path: Path, job: str, **more: object) -> Path:
+    """What its trainers tell as events: each attempt trains from ten minutes after its start."""
+    events: list[dict[str, Any]] = []
+    for attempt, (_, _, start, end) in enumerate(ROWS, 1):
+        ten_later = f"{start[:3]}{int(start[3:]) + 10:02d}"
+        events += [
+            {"ts": at(start), "event": "attempt_start", **more},
+            {
+                "ts": at(ten_later),
+                "end_ts": at(end),
+                "event": "phase_start",
+                "phase": "training",
+                **more,
+            },
+        ]
+        for event in events[-2:]:
+            event |= {"job_id": job, "attempt": attempt}
+    return write_dump(path, events)
+
+
+def at(minute: str) -> str:
+    return f"2026-03-01T{minute}:00Z"
+
+
+def the_job(warehouse: Path) -> list[tuple[Any, ...]]:
+    return rows(warehouse, "select job_id, attempts from jobs order by all")
+
+
+@pytest.mark.parametrize("number", ["17", "17_3", "17+1"])
+@pytest.mark.parametrize("named", [{}, {"cluster": "c1"}], ids=["unnamed", "named"])
+def test_events_join_the_rows_of_a_cluster_and_tell_what_they_tell_without_one(
+    tmp_path: Path, number: str, named: dict[str, str]
+) -> None:
+    plain, clustered = tmp_path / "plain", tmp_path / "clustered"
+    ingest(plain, table(tmp_path / "a.txt", number, ""), trained(tmp_path / "a.jsonl", number))
+    ingest(
+        clustered,
+        table(tmp_path / "b.txt", number, "c1"),
+        trained(tmp_path / "b.jsonl", number, **named),
+    )
+
+    assert [(number, 3)] == the_job(plain)
+    assert [(f"c1:{number}", 3)] == the_job(clustered)
+    assert 6_000.0 == rows(clustered, NUMBERS)[2][7]
+    assert rows(plain, NUMBERS) == rows(clustered, NUMBERS)
+
+
+def test_a_cluster_that_the_reader_gives_joins_them_as_well(tmp_path: Path) -> None:
+    told = [table(tmp_path / "a.txt", "17", ""), trained(tmp_path / "a.jsonl", "17")]
+    ingest(tmp_path / "given", "--cluster", "c1", *told)
+    ingest(tmp_path / "plain", *told)
+
+    assert [("c1:17", 3)] == the_job(tmp_path / "given")
+    assert rows(tmp_path / "plain", NUMBERS) == rows(tmp_path / "given", NUMBERS)
+
+
+def test_they_join_in_any_order_and_by_a_rebuild(tmp_path: Path) -> None:
+    told = [
+        table(tmp_path / "a.txt", "17", "c1"),
+        trained(tmp_path / "a.jsonl", "17"),
+        trained(tmp_path / "other.jsonl", "run-17"),
+    ]
+    ingest(tmp_path / "once", *told)
+    for order in permutations(told):
+        warehouse = tmp_path / "-".join(path.stem + path.suffix for path in order)
+        for dump in order:
+            ingest(warehouse, dump)
+
+        assert {} == differences(tmp_path / "once", warehouse)
+    assert [("c1:17", 3), ("run-17", 3)] == the_job(tmp_path / "once")
+
+
+def test_a_number_of_two_clusters_is_neither_where_the_events_name_none(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(
+        warehouse,
+        table(tmp_path / "a.txt", "17", "c1"),
+        table(tmp_path / "b.txt", "17", "c2"),
+        trained(tmp_path / "a.jsonl", "17"),
+    )
+    kinds = rows(warehouse, "select job_id, kind from anomalies where kind = 'ambiguous_job'")
+
+    assert [("17", 3), ("c1:17", 3), ("c2:17", 3)] == the_job(warehouse)
+    assert {("17", "ambiguous_job")} == set(kinds)
+
+
+def test_a_name_that_is_no_number_is_a_job_of_its_own(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(
+        warehouse, table(tmp_path / "a.txt", "17", "c1"), trained(tmp_path / "a.jsonl", "pretrain")
+    )
+
+    assert [("c1:17", 3), ("pretrain", 3)] == the_job(warehouse)
