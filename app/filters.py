@@ -48,6 +48,7 @@ class Scope:
     is_compared: bool
     why_not_compared: str
     back_days: int | None = None  # to what it is compared with; None: to what lies right before
+    zone: str = "UTC"  # whose midnights part the days
 
     @property
     def days(self) -> int:
@@ -177,7 +178,8 @@ def sentence(
     parts = [
         "Fleet" if scope.team == FLEET else name(scope.team),
         "all workloads" if scope.workload == ALL else f"{name(scope.workload)} workloads",
-        words.days(scope.first_day, scope.last_day),
+        words.days(scope.first_day, scope.last_day)
+        + ("" if scope.zone == "UTC" else f" by {scope.zone}"),
         f"{words.many(window.get('jobs') or 0, 'job')}, "
         f"{words.many(window.get('attempts') or 0, 'attempt')}, {_held(window)}",
     ]
@@ -299,7 +301,9 @@ def why_no_day() -> str:
 
 
 def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Scope:
-    published = data.row("select first_day, last_complete_day, newest_day from publication")
+    published = data.row(
+        "select first_day, last_complete_day, newest_day, time_zone from publication"
+    )
     complete, newest = published.get("last_complete_day"), published.get("newest_day")
     if newest is None:
         why = why_no_day()
@@ -322,6 +326,7 @@ def _scope(team: str, workload: str, weight: str, days: int, versus: str) -> Sco
         why_not_compared=""
         if versus != VERSUS[0] or reaches_back
         else f"the data starts {words.day(starts)}",
+        zone=published["time_zone"],
     )
 
 

@@ -216,7 +216,8 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
     note = silent or "no target is set"
     if left is not None and hours is not None and not silent:
         rate = budget["left_days"]
-        note = (
+        # whatever days are chosen: a budget is of a month
+        note = "of 28 days: " + (
             money.beside(f"overspent by {words.hours(-hours)} GPU-hours", -hours)
             if left < 0
             else f"{words.hours(hours)} GPU-hours"

@@ -342,7 +342,7 @@ def phases(shown: Case, colours: Palette) -> None:
         )
         more = drawn.height - _MOST_PARTS
         st.caption(
-            "Ring: mean before. Dot: mean since. Sorted by change"
+            "Ring: mean before. Dot: mean since. A name after a dot is a stage. Sorted by change"
             + (f"; {words.many(more, 'more part')} in the CSV." if more > 0 else ".")
         )
 

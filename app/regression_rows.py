@@ -72,7 +72,7 @@ order by series_team, day
 PARTS: Final = """
 from regression_parts
 where team = $1 and metric = $2 and started_on = $3
-order by change_seconds desc nulls last, part
+order by abs(change_seconds) desc nulls last, part
 """
 SPLIT: Final = "from regression_split where team = $1 and metric = $2 and started_on = $3"
 CLASSES: Final = """
@@ -102,7 +102,7 @@ order by place
 SYMPTOMS: Final = """
 from regression_symptoms
 where team = $1 and metric = $2 and started_on = $3
-order by symptom_started_on, symptom_team, symptom_metric
+order by symptom_team <> team, abs(change_ratio) desc nulls last, symptom_team, symptom_metric
 """
 TEAMS: Final = """
 from regression_teams

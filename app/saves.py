@@ -144,8 +144,8 @@ def sentence(
     weekly = (loses - least) * loop / chosen.days * _WEEK
     of_whom = "the fleet" if chosen.team == filters.FLEET else name(chosen.team)
     return (
-        f"{said}: {words.hours(weekly)} {chosen.hours} a week for {of_whom}, whose train loop took "
-        f"{words.hours(loop / chosen.days * _WEEK)} a week in these days."
+        f"{said}, which is {words.hours(weekly)} {chosen.hours} a week less for {of_whom}, whose "
+        f"train loop took {words.hours(loop / chosen.days * _WEEK)} a week in these days."
     )
 
 
@@ -422,7 +422,7 @@ def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
         if habits and (habits["weighed_interruptions"] or 0) < tiles.TOO_FEW
         else ""
     )
-    units = ("a save (p50)", f"interruptions a day{whose}", "between saves (p50)")
+    units = ("a save (p50)", f"interruptions a day of train loop{whose}", "between saves (p50)")
     known = [
         f"{slider.show(slider.measured)} {unit}"
         for slider, unit in zip(three, units, strict=True)

@@ -147,6 +147,7 @@ where team in ($1, 'fleet')
 order by team = 'fleet'
 limit 1
 """
+TARGETS: Final = "select team, ett_ratio from targets"
 
 # $1: team
 REGRESSIONS: Final = """

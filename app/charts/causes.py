@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -19,6 +19,13 @@ from app.palette import Palette, translucent
 
 ROW: Final = 30
 ATTRIBUTIONS: Final = ("infra", "scheduler", "service", "user", "unknown")
+# the domains of each by their looks, which are the same on every page and in every scope
+_DOMAINS: Final[Mapping[str, tuple[str, ...]]] = {
+    "infra": ("gpu_hardware", "storage", "network", "host", "scheduler"),
+    "scheduler": ("scheduler",),
+    "user": ("user_code", "data", "host", "scheduler", "network"),
+    "unknown": ("unknown", "cascade", "user_code", "data", "gpu_hardware", "network", "storage"),
+}
 _TINTS: Final = (1.0, 0.66, 0.42, 0.24)
 _PATTERNS: Final = ("", "/", ".", "x", "-", "|", "+")
 _COUNTS: Final = (0.84, 1.0)  # of the width: where the counts stand, beside the bars
@@ -37,8 +44,9 @@ class Shade:
 def shades(days: pl.DataFrame, palette: Palette) -> list[Shade]:
     """The look of every attribution and domain of `days`, in the order of the stack.
 
-    `days`: attribution, failure_domain, interruptions. The most frequent of an attribution has its
-    full colour; the others are lighter and hatched, so that colour alone tells nothing.
+    `days`: attribution, failure_domain, interruptions. One domain of an attribution has its full
+    colour; the others are lighter and hatched, so that colour alone tells nothing. Those that an
+    installation adds look like what comes after all known ones.
     """
     totals = (
         days.group_by("attribution", "failure_domain")
@@ -49,13 +57,16 @@ def shades(days: pl.DataFrame, palette: Palette) -> list[Shade]:
             "failure_domain",
         )
     )
-    return [
-        Shade(attribution, domain, *_look(palette, attribution, place))
-        for attribution, group in groupby(
-            totals.select("attribution", "failure_domain").iter_rows(), key=lambda pair: pair[0]
-        )
-        for place, (_, domain) in enumerate(group)
-    ]
+    found: list[Shade] = []
+    pairs = totals.select("attribution", "failure_domain").iter_rows()
+    for attribution, group in groupby(pairs, key=lambda pair: pair[0]):
+        domains = [domain for _, domain in group]
+        places = _places(attribution, domains)
+        found += [
+            Shade(attribution, domain, *_look(palette, attribution, places[domain]))
+            for domain in domains
+        ]
+    return found
 
 
 def stopped_by_day(
@@ -260,6 +271,13 @@ def _counts(domains: pl.DataFrame, palette: Palette) -> dict[str, Any]:
         "cliponaxis": False,
         "hoverinfo": "skip",
     }
+
+
+def _places(attribution: str, domains: Iterable[str]) -> dict[str, int]:
+    """Where each domain is among the looks of its attribution."""
+    known = _DOMAINS.get(attribution, ())
+    own = sorted(set(domains) - set(known))
+    return {domain: place for place, domain in enumerate((*known, *own))}
 
 
 def _place(attribution: str) -> int:

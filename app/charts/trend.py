@@ -56,13 +56,14 @@ def ett_by_day(
 
 
 def bounds(
-    fleet: pl.DataFrame, teams: Sequence[pl.DataFrame], target: float | None
+    fleet: pl.DataFrame, teams: Sequence[pl.DataFrame], targets: Sequence[float | None]
 ) -> tuple[float, float]:
-    """Axis limits that hold the fleet's ETT, the target, and the teams' down to a half.
+    """Axis limits that hold the fleet's ETT, the targets, and the teams' ETT down to a half.
 
     A day on which a small team trained next to nothing would else flatten every figure.
     """
-    floor = min(_lowest([fleet]), target or 1.0, max(_lowest([fleet, *teams]), _HALF))
+    aims = [target for target in targets if target is not None]
+    floor = min(_lowest([fleet]), *aims, max(_lowest([fleet, *teams]), _HALF))
     return max(0.0, floor - 0.02), 1.0
 
 

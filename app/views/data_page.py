@@ -93,10 +93,12 @@ with parts.card("Sources", "How far does each source reach, and what of it was s
     st.dataframe(
         sources,
         hide_index=True,
-        alt="Sources with their newest event, rows in and rows set aside",
+        alt="Sources with how far they reach, rows in and rows set aside",
         column_config={
             "data_at": st.column_config.DatetimeColumn(
-                "newest event, UTC", format="D MMM YYYY HH:mm:ss"
+                "reaches to, UTC",
+                format="D MMM YYYY HH:mm:ss",
+                help="The newest event, or the later moment that --as-of said the dumps reach to",
             ),
             "events": st.column_config.NumberColumn("events in", format="localized"),
             "rejected": st.column_config.NumberColumn("lines set aside", format="localized"),

@@ -292,6 +292,7 @@ with parts.card("Messages that no rule knows", "Which pattern is worth adding?",
             "uncategorised share above."
         )
     else:
+        st.caption("Of all teams and all days.")
         st.dataframe(
             unmatched,
             hide_index=True,

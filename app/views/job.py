@@ -44,6 +44,11 @@ with st.container(gap=None, key="scope"):
     st.markdown(
         " \u00b7 ".join(
             [
+                *(
+                    f"{what} {words.code(job[told])}"
+                    for what, told in (("name", "job_name"), ("user", "user_name"))
+                    if job[told]
+                ),
                 f"team {words.code(job['team'])}",
                 f"{words.code(job['workload'])} workload",
                 words.gpus(job["gpus"]),

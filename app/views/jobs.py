@@ -13,6 +13,7 @@ MOST_GPUS = 10_000_000.0  # more are set aside by an ingest
 JOBS = """
 select
     job_id,
+    job_name,
     team,
     lost_gpu_seconds / 3600 as lost_gpu_hours,
     (wall_seconds - effective_seconds) / 3600 as lost_wall_hours,
@@ -22,6 +23,7 @@ select
     interruptions,
     last_outcome,
     workload,
+    user_name,
     wall_seconds / 3600 as wall_hours,
     first_started_at,
     last_ended_at,
@@ -32,7 +34,7 @@ from jobs
 where
     ($1 = 'fleet' or team = $1)
     and ($2 = 'all' or workload = $2)
-    and ($3 = '' or contains(lower(job_id), lower($3)))
+    and ($3 = '' or contains(lower(concat_ws(' ', job_id, job_name, user_name)), lower($3)))
     and ($3 <> '' or last_ended_at >= $4)
     and ($5 = 'any' or last_outcome = $5)
     and ($6 = 0 or gpus >= $6)
@@ -48,7 +50,11 @@ asked = {name: st.query_params.get(name) for name in ("outcome", "gpus")}
 zone = data.row("select time_zone from publication")["time_zone"]
 with st.container(horizontal=True, vertical_alignment="bottom"):
     typed = st.text_input(
-        "Job id", key="q", bind="query-params", placeholder="a part of the id", max_chars=256
+        "Job",
+        key="q",
+        bind="query-params",
+        placeholder="a part of its id, name or user",
+        max_chars=256,
     )
     search = (typed or "").strip()
     ends = data.frame("select distinct last_outcome from jobs order by 1").to_series().to_list()
@@ -80,9 +86,16 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
         gpus,
     )
     jobs = data.frame(JOBS, *parameters)
+    narrowed = "".join(
+        (
+            "" if chosen.team == filters.FLEET else f" of {words.code(chosen.team)}",
+            "" if chosen.workload == filters.ALL else f" in {words.code(chosen.workload)}",
+        )
+    )
     if jobs.is_empty():
         parts.scope(
-            "No job is like this. Take a letter off the id, choose any outcome, or lower the GPUs."
+            f"No job{narrowed} is like this. Take a letter off, choose any outcome, or lower the "
+            f"GPUs{', or look at all teams and workloads' if narrowed else ''}."
             if search or outcome != "any" or gpus
             else "No job ran here in these days. Choose more days, or another team or workload. "
             "A part of an id finds jobs of any day.",
@@ -105,16 +118,19 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
         else:
             ordered = "Sorted by id: what they lost, their sources do not say"
         parts.scope(
-            f"{words.many(found, 'job')} {days}{most}. {ordered}. "
+            f"{words.many(found, 'job')}{narrowed} {days}{most}. {ordered}, each counted whole. "
             f"{words.SELECT_ROW} to see the job.",
             st.caption,
         )
+        untold = [name for name in ("job_name", "user_name") if jobs[name].count() == 0]
         parts.jobs_table(
-            jobs.drop("found"),
+            jobs.drop("found", *untold),
             key="jobs table",
             most=640,
             alt=about,
             columns={
+                "job_name": st.column_config.TextColumn("name"),
+                "user_name": st.column_config.TextColumn("user"),
                 "gpus": st.column_config.NumberColumn("GPUs"),
                 "last_outcome": st.column_config.TextColumn("ended"),
                 "ett_percent": st.column_config.NumberColumn("ETT", format="%.1f %%"),

@@ -173,9 +173,11 @@ if team == filters.FLEET:
             selects.TEAMS_BY_DAY, workload, first, last, chosen.weight, tuple(names)
         ).partition_by("team", as_dict=True)
         spine = fleet.select("day")
-        axes = bounds(fleet, list(series.values()), target)
+        targets: dict[str, float] = dict(data.frame(selects.TARGETS).rows())
+        aims = [targets.get(name, target) for name in names]
+        axes = bounds(fleet, list(series.values()), aims)
         with st.grid(4, min_column_width=190, gap="small"):
-            for row in teams.head(most).iter_rows(named=True):
+            for row, aim in zip(teams.head(most).iter_rows(named=True), aims, strict=True):
                 name = row["team"]
                 own = spine.join(
                     series.get((name,), fleet.clear()), on="day", how="left", maintain_order="left"
@@ -198,7 +200,7 @@ if team == filters.FLEET:
                             .to_series()
                             .to_list(),
                             fleet["ett_ratio"].to_list(),
-                            target,
+                            aim,
                             axes,
                             colours,
                             [

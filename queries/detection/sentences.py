@@ -64,7 +64,12 @@ order by changed_at, name
 _SYMPTOMS = """
 select team, metric, started_on, symptom_team, symptom_metric, change_ratio
 from regression_symptoms
-order by symptom_team <> team, symptom_started_on, symptom_team, symptom_metric
+order by
+    symptom_team <> team,
+    abs(change_ratio) desc nulls last,
+    symptom_started_on,
+    symptom_team,
+    symptom_metric
 """
 
 _Key = tuple[str, str, date]

@@ -286,8 +286,8 @@ def test_a_week_gains_no_more_than_its_days_hold(
 
     # six and a half days of 8 GPUs are in the window; of these 6.67 % less 3.23 %
     for weight, gained in (
-        ("gpu", "42.9 GPU-hours a week for the fleet, whose train loop took 1.2k a week"),
-        ("wall", "5.4 hours a week for the fleet, whose train loop took 156 a week"),
+        ("gpu", "42.9 GPU-hours a week less for the fleet, whose train loop took 1.2k a week"),
+        ("wall", "5.4 hours a week less for the fleet, whose train loop took 156 a week"),
     ):
         assert any(gained in text for text in told[weight])
         assert any("ended in these days, each counted whole" in text for text in told[weight])
@@ -298,7 +298,7 @@ def test_the_sliders_start_at_what_was_measured(saved: Path) -> None:
 
     assert (15.0, 10.0) == (page.select_slider[0].value, page.select_slider[2].value)
     assert any(
-        "Measured: 15 s a save (p50), 4.28 interruptions a day, 10 min between saves" in text
+        "Measured: 15 s a save (p50), 4.28 interruptions a day of train loop, 10 min" in text
         for text in said(page)
     )
 

@@ -93,6 +93,25 @@ def test_domains_of_one_attribution_differ_in_more_than_colour() -> None:
     assert drawn[0].pattern != drawn[1].pattern
 
 
+def test_a_domain_looks_the_same_however_frequent_it_is() -> None:
+    often, seldom = (
+        {
+            each.domain: (each.fill, each.pattern)
+            for each in shades(
+                days(
+                    (0, "infra", "host", count),
+                    (0, "infra", "network", 3),
+                    (0, "infra", "own", 1),
+                ),
+                LIGHT,
+            )
+        }
+        for count in (5, 1)
+    )
+
+    assert often == seldom
+
+
 def test_the_stack_is_in_the_order_of_attributions() -> None:
     frame = days(
         (0, "unknown", "unknown", 9), (0, "scheduler", "scheduler", 4), (0, "infra", "x", 1)

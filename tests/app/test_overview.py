@@ -68,6 +68,21 @@ def test_the_bars_add_up_to_the_change_that_is_printed(fleet: Path, weight: str)
     assert any(f"the change of ETT, {(now - before) * 100:+.2f} pp" in text for text in said(page))
 
 
+def test_each_team_is_drawn_against_its_own_target(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aims: list[float | None] = []
+
+    def drawn(own: object, whole: object, target: float | None, *_: object, **__: object) -> str:
+        aims.append(target)
+        return "<br>"
+
+    monkeypatch.setattr("app.sparkline.small_team", drawn)
+    open_page()
+
+    assert {0.8, 0.9} == set(aims)
+
+
 def test_the_loss_budget_is_what_the_target_leaves(fleet: Path) -> None:
     [window] = rows(fleet, "from window_of('fleet', 'all', ?, ?)", FIRST, LAST)
     left = 1 - window["lost_gpu_seconds"] / (

@@ -71,7 +71,7 @@ KPIS = {
         "Unsaved, GPU-hours": f"select unsaved_gpu_seconds / 3600 {_OF}",
         "Blocked, GPU-hours": f"select checkpoint_save_gpu_seconds / 3600 {_OF}",
         "Save time, p50": f"select checkpoint_save_p50_seconds {_OF}",
-        "Interruptions a day": f"select interruptions_per_job_day {_HABITS}",
+        "Interruptions a job-day": f"select interruptions_per_job_day {_HABITS}",
         "To gain, GPU-hours": f"select gain_seconds / 3600 {_HABITS}",
     },
     "/failures": {
