@@ -172,6 +172,7 @@ def _parse(
         path,
         lambda: _short_lines(target, file, broken),
         lambda: _short_blocks(target, file, broken),
+        lambda: dumps.blocks(file, lambda _: None, BYTES_AT_ONCE),
     )
     size = file.bytes * (1 if file.compression == "none" else _UNPACKED_RATIO)
     read_many = collector.read_many if size >= _FEWEST_BYTES else None

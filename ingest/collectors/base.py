@@ -24,13 +24,15 @@ class Dump:
 
     `name` is what the user sees. `path` is None for stdin. `lines()` yields (physical line number
     from 1, line without its line end); a line over the limit comes empty: it is set aside already.
-    `many` are the same lines, many at once, where whoever made the dump can give them so.
+    `many` are the same lines, many at once, where whoever made the dump can give them so. `before`
+    are they for who looks through them first: nothing of them is set aside.
     """
 
     name: str
     path: Path | None
     lines: Callable[[], Iterator[Line]]
     many: Callable[[], Iterator[Block]] | None = None
+    before: Callable[[], Iterator[Block]] | None = None
 
     def blocks(self) -> Iterator[Block]:
         """The lines many at once: asking for each costs more than most formats may take."""

@@ -7,7 +7,8 @@ a year that a logger leaves out is taken from the file's own time.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection, Iterable
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -44,7 +45,8 @@ _LABEL = re.compile(
 )
 _CLOCK = rb"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)"
 HALF = rb"(?:\s?([AaPp])\.?[Mm]\b\.?)?"  # of a day, where the clock has twelve hours
-_ZONE = rb"(?:\s?(Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?![\d.:])))?"
+# hours alone only right behind the clock: after a blank they may be any number
+_ZONE = rb"(?:\s?(Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?![\d.:])|(?<=\d)[+-]\d\d(?![\w.:])))?"
 # what stands in a bracket before a time: `[INFO|2026-03-01 10:00:00]`
 _LEVEL = rb"[A-Za-z][A-Za-z |]{0,20}(?=\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:)"
 # the whole of a level, of a logger's name in brackets, of a process in parentheses
@@ -78,16 +80,19 @@ _TIME = re.compile(
     + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:)"  # what loggers put behind it
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
 )
+_SLASHED = re.compile(rb"(?<!\d)(\d\d)/(\d\d)/(\d{4})[ -]\d\d:\d\d:\d\d")
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 
 
 class Clock(NamedTuple):
     """How times are read: the zone of those that tell none; `latest_us` is the file's own time,
-    before which a time without a year lies. None: such times cannot be told.
+    before which a time without a year lies. None: such times cannot be told. `is_day_first`: in
+    days as 05/03/2026 the day is told before the month.
     """
 
     zone: ZoneInfo
     latest_us: int | None
+    is_day_first: bool = False
 
 
 class Time(NamedTuple):
@@ -119,14 +124,61 @@ NOBODY = Label()
 
 
 def clock_of(dump: Dump, reading: Reading) -> Clock:
-    """Asks the file for its time of last change; standard input has none."""
+    """Asks the file for its time of last change, which standard input has not, and looks through
+    one with days as 05/03/2026 for what they mean.
+    """
+    return Clock(reading.timezone, _changed_us(dump), _tells_day_first(dump))
+
+
+def _changed_us(dump: Dump) -> int | None:
     if dump.path is None:
-        return Clock(reading.timezone, None)
+        return None
     try:
-        changed_ns = dump.path.stat().st_mtime_ns
+        return dump.path.stat().st_mtime_ns // 1_000
     except OSError:  # it was moved while it is read: rotation
-        return Clock(reading.timezone, None)
-    return Clock(reading.timezone, changed_ns // 1_000)
+        return None
+
+
+def _tells_day_first(dump: Dump) -> bool:
+    """Whether a log tells days before months. One whose first lines have no such days has none."""
+    blocks = dump.before() if dump.before is not None else dump.blocks()
+    first = next(blocks, (0, b""))[1]
+    if not _SLASHED.search(first):
+        return False
+    days = set(_SLASHED.findall(first))
+    for _, text in blocks:
+        days.update(_SLASHED.findall(text))
+    return is_day_first({(int(one), int(other), int(year)) for one, other, year in days})
+
+
+def is_day_first(days: Collection[tuple[int, int, int]]) -> bool:
+    """Whether all days of a log, as (05, 03, 2026), are told with the day before the month.
+
+    A thirteenth tells. Where there is none the reading counts in which the log took less time: a
+    log goes on from day to day, not from month to month. Of one day alone the month is first, as
+    trainers' own loggers write.
+    """
+    month_first = [_day(year, one, other) for one, other, year in days]
+    day_first = [_day(year, other, one) for one, other, year in days]
+    only_month_first, only_day_first = (
+        sum(told is not None and other is None for told, other in zip(these, those, strict=True))
+        for these, those in ((month_first, day_first), (day_first, month_first))
+    )
+    if only_month_first or only_day_first:
+        return only_day_first > only_month_first
+    return _extent(day_first) < _extent(month_first)
+
+
+def _day(year: int, month: int, of_month: int) -> date | None:
+    try:
+        return date(year, month, of_month)
+    except ValueError:
+        return None
+
+
+def _extent(days: Iterable[date | None]) -> timedelta:
+    known = [day for day in days if day is not None]
+    return max(known) - min(known) if known else timedelta(0)
 
 
 def without_colours(line: bytes) -> bytes:
@@ -220,8 +272,10 @@ def _instant(found: re.Match[bytes], clock: Clock) -> int | None:
     if day := found["day"]:
         return _at(day.replace(b"/", b"-"), _clock_time(found, 2), clock.zone)
     if day := found["us_day"]:
-        month, date = (day[:2], day[3:5]) if day[:2] <= b"12" else (day[3:5], day[:2])
-        iso = b"-".join((day[6:], month, date))
+        month, of_month = (day[3:5], day[:2]) if clock.is_day_first else (day[:2], day[3:5])
+        if month > b"12":  # a line that somebody else wrote
+            month, of_month = of_month, month
+        iso = b"-".join((day[6:], month, of_month))
         return _at(iso, _clock_time(found, 9), clock.zone)
     if day := found["glog_day"]:
         return _glog_instant(day, (*found.group(16, 17, 18, 19), None), clock)

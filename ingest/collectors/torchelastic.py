@@ -8,12 +8,13 @@ trainer in the agent's log, which are read as a trainer's log is.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from ingest.collectors.base import Collector, Dump, Line, Reading
-from ingest.collectors.lines import clock_of
+from ingest.collectors.lines import Clock, clock_of
 from ingest.collectors.torchelastic_reader import Reader
 from ingest.collectors.torchelastic_runs import run_of, timed_neighbour
 from ingest.collectors.torchelastic_signs import marked, recognises
@@ -33,10 +34,11 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """Events and set-aside lines in file order; of a launch whose end is not told, at the file's
     end. Raises UnreadableDump where nothing can be placed in time, or in a run.
     """
-    reader = Reader(clock_of(dump, reading), run_of(dump, reading.cluster))
+    clock = clock_of(dump, reading)
+    reader = Reader(clock, run_of(dump, reading.cluster))
     set_aside: list[Rejected] = []
     has_placed = False
-    for told in _told(dump, reader, reading):
+    for told in _told(dump, clock, reader, reading):
         if isinstance(told, Rejected):
             if has_placed or len(set_aside) >= _MOST_SET_ASIDE:
                 yield told
@@ -59,18 +61,22 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     yield from set_aside
 
 
-def _told(dump: Dump, reader: Reader, reading: Reading) -> Iterator[Event | Rejected]:
+def _told(dump: Dump, clock: Clock, reader: Reader, reading: Reading) -> Iterator[Event | Rejected]:
     batches = _batches(dump.lines())
     for batch in batches:
         others: list[Line] = []
         yield from _heard(reader, batch, others)
         if reader.has_agent:
-            yield from _with_trainer(dump, reader, reading, chain([others], batches))
+            trainer = partial(trainer_events, reading=reading, clock=clock)
+            yield from _with_trainer(dump, reader, trainer, chain([others], batches))
     yield from reader.close()
 
 
 def _with_trainer(
-    dump: Dump, reader: Reader, reading: Reading, batches: Iterator[list[Line]]
+    dump: Dump,
+    reader: Reader,
+    trainer: Callable[[Dump], Iterator[Event]],
+    batches: Iterator[list[Line]],
 ) -> Iterator[Event | Rejected]:
     """What torchrun says, and what the trainer says on the other lines, as both wrote into one
     file. Of the first batch torchrun's lines are heard already.
@@ -84,7 +90,7 @@ def _with_trainer(
             heard.extend(_heard(reader, batch, others))
             yield from others
 
-    for event in trainer_events(replace(dump, lines=overheard), reading):
+    for event in trainer(replace(dump, lines=overheard)):
         yield from heard
         heard.clear()
         yield from reader.of_trainer(event)

@@ -106,12 +106,12 @@ def _place(dump: Dump) -> Place:
     return Place(around.run_id, around.scheduler_job or place.scheduler_job, is_of_launcher=True)
 
 
-def trainer_events(dump: Dump, reading: Reading) -> Iterator[Event]:
+def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event]:
     """What the trainer tells in a log that also tells who launched it: phases, steps, what was
     restored, and that it is done, of no job and no launch. The launcher's collector knows those,
-    and other ends.
+    and other ends. Its lines are asked for once.
     """
-    signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
+    signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster)
     for event in _events(signs, run, signs.read(dump.lines())):
         is_done = event.get("outcome") == Outcome.COMPLETED

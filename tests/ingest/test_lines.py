@@ -16,6 +16,7 @@ from ingest.collectors.lines import (
     Clock,
     Label,
     clock_of,
+    is_day_first,
     pieces,
     said,
     split_bar,
@@ -124,6 +125,8 @@ def test_a_label_says_who_wrote_a_line(line: bytes, label: Label, text: bytes) -
         ("1767323045 x", "2026-01-02T03:04:05"),
         ("1767323045.678 x", "2026-01-02T03:04:05.678"),
         ("[1767323045678] x", "2026-01-02T03:04:05.678"),
+        ("2026-01-02 04:04:05+01 x", "2026-01-02T03:04:05"),
+        ("2026-01-02 03:04:05 -10 x", "2026-01-02T03:04:05"),
     ],
 )
 def test_times_are_read_however_they_are_written(text: str, at: str) -> None:
@@ -260,3 +263,39 @@ def at(text: bytes, clock: Clock) -> int | None:
 
 def dump_at(path: Path | None) -> Dump:
     return Dump("log", path, lambda: iter(()))
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        ("12/03/2025 13/03/2025", True),  # the second can be nothing else
+        ("03/12/2025 03/13/2025", False),
+        ("05/03/2025 06/03/2025", True),  # a day, not a month
+        ("03/05/2025 03/06/2025", False),
+        ("12/31/2025 01/01/2026", False),
+        ("31/12/2025 01/01/2026", True),
+        ("05/03/2025", False),
+        ("13/03/2025 03/14/2025 03/15/2025", False),  # one line that somebody else wrote
+        ("45/88/2025 05/03/2025 06/03/2025", True),
+        ("00/00/0000", False),
+    ],
+)
+def test_a_whole_log_tells_whether_the_day_or_the_month_is_first(days: str, expected: bool) -> None:
+    told = {tuple(map(int, day.split("/"))) for day in days.split()}
+
+    assert expected == is_day_first({(one, other, year) for one, other, year in told})
+
+
+def test_a_log_is_looked_through_to_its_end_for_what_its_days_mean(tmp_path: Path) -> None:
+    lines = [
+        *(f"12/03/2025 20:00:{second:02d} - INFO - step" for second in range(60)),
+        "13/03/2025 00:00:00 - INFO - step",
+    ]
+    dump = Dump("a.log", tmp_path / "a.log", lambda: enumerate(map(str.encode, lines), 1))
+    clock = clock_of(dump, Reading(None, UTC_ZONE))
+    times = [split_time(line.encode(), clock) for line in lines]
+
+    assert clock.is_day_first
+    assert [us("2025-03-12T20:00:00"), us("2025-03-13T00:00:00")] == [
+        time.at_us for time in (times[0], times[-1]) if time is not None
+    ]

@@ -17,11 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.collectors.base import Dump, Line, Reading
+from ingest.collectors.lines import clock_of
 from ingest.collectors.training_log import TRAINING_LOG, trainer_events
 from ingest.collectors.training_log_patterns import Means, Pattern, patterns, patterns_of
 from ingest.errors import UnreadableDump, UnusableArguments
 from ingest.events import Event, Rejected
 from ingest.formats import FORMATS, recognise
+from tests.queries.engine import ingest, rows
 
 SECOND_US = 1_000_000
 DAY = datetime(2026, 3, 1, 10, tzinfo=UTC)  # all logs begin then
@@ -1372,7 +1374,8 @@ def test_real_output_tells_what_the_script_measured(
 @pytest.mark.real
 def test_in_a_log_that_torchrun_shares_the_trainer_tells_of_no_launch(real_logs: Path) -> None:
     log = real_logs / "torch" / "job_1153" / "slurm.out"
-    told = list(trainer_events(dump_at(log), reading()))
+    dump = dump_at(log)
+    told = list(trainer_events(dump, reading(), clock_of(dump, reading())))
 
     assert {"phase_start", "phase_end", "progress", "alive", "attempt_end"} == {
         event["event"] for event in told
@@ -1543,3 +1546,30 @@ def resumed(told: list[Event]) -> list[tuple[float, int]]:
 
 def keys(told: list[Event]) -> list[str | None]:
     return list(dict.fromkeys(event.get("run_key") for event in told if event["event"] != "job"))
+
+
+def test_a_log_with_the_day_before_the_month_is_read_to_its_break_and_set_aside_once(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        "05/03/2025 20:00:00 - INFO - SLURM_JOB_ID=702",
+        *(
+            f"{5 + minute // 1440:02d}/03/2025 {minute // 60 % 24:02d}:{minute % 60:02d}:00 - INFO "
+            f"- step: {step}  loss: 3.0  grad_norm: 1.0  memory: 10GiB(10%)  tps: 1,000  mfu: 10%"
+            for step, minute in enumerate(range(1202, 1602), 1)
+        ),
+    ]
+    packed = gzip.compress("\n".join(lines).encode())
+    log = tmp_path / "702.log.gz"
+    log.write_bytes(packed[:-9])
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, log)
+
+    assert [(datetime(2025, 3, 5, 20, 2), datetime(2025, 3, 6, 2, 41), 0.0)] == rows(
+        warehouse,
+        "select started_at, date_trunc('minute', ended_at), hang_seconds from attempts",
+    )
+    assert [("not_json", 1)] == rows(
+        warehouse,
+        "select reason, count(*) from rejected_lines where detail like '%breaks off%' group by all",
+    )
