@@ -191,7 +191,7 @@ def _held(chosen: filters.Scope, window: openings.Opened, silent: str) -> None:
     amounts = [_starting(each) for each in days.iter_rows(named=True)]
     amount = _starting(now)
     share = (
-        f"; recovery alone is {words.ratio(now['recovery'])} of all {chosen.hours}"
+        f"; recovery alone is {words.ratio(now['recovery'])} of instrumented {chosen.hours}"
         if now["recovery"]
         else ""
     )

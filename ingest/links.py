@@ -72,6 +72,22 @@ def note(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     connection.execute(_OWN_NUMBERS, chosen)
 
 
+def told_twice(connection: duckdb.DuckDBPyConnection) -> tuple[str, str] | None:
+    """A job of `batch_jobs` that a scheduler's dumps tell with its cluster and without: its number,
+    and the cluster. Both are jobs then, and the time of one counts twice.
+    """
+    row = connection.execute(
+        "with fresh as (select job_no from job_keys "
+        "where job_key in (select job_key from batch_jobs)) "
+        "select plain.scheduler_job, named.cluster from scheduler_jobs as plain "
+        "inner join scheduler_jobs as named on plain.scheduler_job = named.scheduler_job "
+        "where plain.cluster is null and named.cluster is not null and (plain.job_no in "
+        "(select job_no from fresh) or named.job_no in (select job_no from fresh)) "
+        "order by all limit 1"
+    ).fetchone()
+    return None if row is None else (str(row[0]), str(row[1]))
+
+
 def close(connection: duckdb.DuckDBPyConnection) -> None:
     """Add to `touched_jobs` every job that may be one with a touched one.
 

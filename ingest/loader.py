@@ -5,6 +5,7 @@ After `kill -9` a batch is wholly there or wholly not. Publishes nothing.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from ingest.moment import Moment
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse, scratch
 
+_LOG = logging.getLogger("ingest")
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
 _SET_ASIDE_AT_ONCE = 50_000  # lines, of two thousand characters at the most
@@ -102,6 +104,7 @@ def load_batch(
             judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
             _join_pieces(connection, numbered)
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
+            _say_told_twice(connection)
     except BaseException:
         connection.execute("rollback")
         raise
@@ -124,6 +127,18 @@ def move_clocks(
         connection.execute("rollback")
         raise
     connection.execute("commit")
+
+
+def _say_told_twice(connection: duckdb.DuckDBPyConnection) -> None:
+    if (told := links.told_twice(connection)) is not None:
+        number, cluster = told
+        _LOG.warning(
+            "the scheduler's job %s is told with its cluster, %s, and without: that is two jobs, "
+            "and its time counts twice if they are one. Ingest tables that have no column Cluster "
+            "with --cluster, into a new warehouse if they are in this one already",
+            number,
+            cluster,
+        )
 
 
 def _use_engine(warehouse: Warehouse, batch: Sequence[Incoming]) -> None:

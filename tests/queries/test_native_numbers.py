@@ -134,3 +134,16 @@ def test_a_name_that_is_no_number_is_a_job_of_its_own(tmp_path: Path) -> None:
     )
 
     assert [("c1:17", 3), ("pretrain", 3)] == the_job(warehouse)
+
+
+def test_rows_that_are_told_with_a_cluster_and_without_are_said_to_count_twice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, table(tmp_path / "a.txt", "17", "c1"))
+    ingest(warehouse, table(tmp_path / "other.txt", "18", ""))
+    unsaid = caplog.text
+    ingest(warehouse, table(tmp_path / "b.txt", "17", ""))
+
+    assert "told with its cluster" not in unsaid
+    assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text

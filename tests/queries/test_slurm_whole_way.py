@@ -820,7 +820,7 @@ def test_a_job_of_a_cluster_is_not_the_job_of_that_number_elsewhere(
     warehouse = load(sacct(row(95, "COMPLETED", 0, 10, 100)))
     native = write_dump(
         tmp_path / "events.jsonl",
-        [{"ts": seconds_of(0), "event": "attempt_start", "job_id": "95"}],
+        [{"ts": seconds_of(0), "event": "attempt_start", "job_id": "95", "cluster": "other"}],
     )
 
     assert 0 == ingest(warehouse, native)
