@@ -1,5 +1,19 @@
 -- What trainers say in jobs whose attempts are put together here, with what tells launches apart.
 -- grain: one row per row_no
+with
+
+-- a native job whose id is a number is the scheduler's
+numbers as (
+
+    select
+        woven.job_no,
+        job_keys.job_key as scheduler_job
+    from woven_jobs as woven
+    inner join job_keys on woven.job_no = job_keys.job_no
+    where regexp_full_match(job_keys.job_key, '[0-9]+([_+][0-9]+)?')
+
+)
+
 select
     scoped.row_no,
     scoped.job_no,
@@ -14,8 +28,10 @@ select
     scoped.attempt,
     case when scoped.attempt is null then scoped.run_generation end as generation,
     scoped.run_restart,
-    stated.scheduler_job,
-    case when stated.scheduler_job is not null then scoped.cluster end as cluster,
+    coalesce(scoped.scheduler_job, numbers.scheduler_job) as scheduler_job,
+    case
+        when coalesce(scoped.scheduler_job, numbers.scheduler_job) is not null then scoped.cluster
+    end as cluster,
     scoped.event = 'failure' as is_failure,
     coalesce(scoped.phase = 'queue', false) as is_queue,
     scoped.event = 'attempt_start' as is_begin,
@@ -30,18 +46,10 @@ select
 from scoped_events as scoped
 inner join woven_jobs as woven on scoped.job_no = woven.job_no
 inner join sources on scoped.source_no = sources.source_no
-inner join job_keys on scoped.job_no = job_keys.job_no
--- a native job whose id is a number is the scheduler's
-cross join lateral (
-    select
-        case
-            when scoped.scheduler_job is not null then scoped.scheduler_job
-            when
-                sources.format = 'events'
-                and regexp_full_match(job_keys.job_key, '[0-9]+([_+][0-9]+)?')
-                then job_keys.job_key
-        end as scheduler_job
-) as stated
+left join numbers
+    on
+        scoped.job_no = numbers.job_no
+        and sources.format = 'events'
 where
     scoped.row_key is null
     and scoped.event <> 'change'

@@ -91,7 +91,11 @@ chained as (
         *,
         sum(
             case
-                when previous_state in ('REQUEUED', 'PREEMPTED', 'NODE_FAIL', 'RESIZING') then 0
+                when
+                    previous_state in (
+                        'REQUEUED', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL', 'RESIZING'
+                    )
+                    then 0
                 else 1
             end
         ) over (

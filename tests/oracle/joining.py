@@ -31,7 +31,7 @@ from tests.oracle.measures import (
 FOREVER = 1 << 62
 BESIDE_US = 120 * SECOND_US
 BY_COUNT_US = 3600 * SECOND_US
-GOES_ON = {"REQUEUED", "PREEMPTED", "NODE_FAIL", "RESIZING"}
+GOES_ON = {"REQUEUED", "SPECIAL_EXIT", "PREEMPTED", "NODE_FAIL", "RESIZING"}
 BEFORE_WORKERS = ("queue", "scheduling", "hardware_setup", "launcher_init")
 LIVE = {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUE_HOLD"}
 
