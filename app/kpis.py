@@ -129,7 +129,10 @@ def against(ratio: float | None, target: float | None) -> str:
     if ratio is None:
         return f"target {words.ratio(target, 0)}"
     distance = words.points(abs(ratio - target)).lstrip("+")
-    return f"target {words.ratio(target, 0)}, {distance} {'above' if ratio >= target else 'short'}"
+    far = f"{distance} {'above' if ratio >= target else 'short'}"
+    if ratio < target and distance == words.points(0.0):
+        far = "missed by less than that shows"
+    return f"target {words.ratio(target, 0)}, {far}"
 
 
 def shares(areas: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:

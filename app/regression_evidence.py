@@ -466,8 +466,13 @@ def causes(shown: Case) -> None:
 
 def _pair(before: float | None, after: float | None) -> str:
     return " \u2192 ".join(
-        words.UNKNOWN if each is None else f"{each:,.1f}" for each in (before, after)
+        words.UNKNOWN if each is None else _little(each) for each in (before, after)
     )
+
+
+def _little(amount: float) -> str:
+    """One decimal, but where that would hide that it is not nothing."""
+    return f"{amount:,.1f}" if amount == 0 or abs(amount) >= 0.05 else f"{amount:.1g}"
 
 
 def jobs(shown: Case) -> None:

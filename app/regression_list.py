@@ -81,7 +81,9 @@ def _table(found: pl.DataFrame, state: str, about: str) -> None:
             "since": found["started_on"],
             "team": [regression_words.whose(row["team"]) for row in rows],
             "measure": [regression_words.measure(row["metric"]) for row in rows],
-            "before \u2192 now": [regression_words.change_of(row) for row in rows],
+            f"before \u2192 {'during' if state == 'closed' else 'now'}": [
+                regression_words.change_of(row) for row in rows
+            ],
             "change": [regression_words.change(row["change_ratio"]) for row in rows],
             "GPU-hours a day": found["lost_gpu_seconds_per_day"] / 3600,
             "verdict": [regression_words.verdict(row) for row in rows],

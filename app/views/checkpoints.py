@@ -67,6 +67,8 @@ with parts.card(
             else ("unsaved_seconds", "checkpoint_save_seconds"),
             sql=saves.BY_DAY,
         )
+        if chosen.is_compared:
+            st.caption(words.IN_GREY)
 
 # -- the explorer --------------------------------------------------------------------------------
 

@@ -134,6 +134,8 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
             measures=("interruptions", "infra_interruptions"),
             sql=BY_DAY,
         )
+        if chosen.is_compared:
+            st.caption(words.IN_GREY)
 # -- what it costs -------------------------------------------------------------------------------
 
 left, right = st.columns([3, 2], gap="small")

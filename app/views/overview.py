@@ -50,11 +50,12 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
     if silent:
         st.caption(f"There is no ETT to draw: {silent[0].lower()}{silent[1:]}.")
     else:
+        marks = regressed.marks(team, first, chosen.newest_day)
         parts.chart(
             ett_by_day(
                 days,
                 previous,
-                regressed.marks(team, first, chosen.newest_day),
+                marks,
                 target,
                 colours,
                 parts.STANDARD,
@@ -67,6 +68,9 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
             measures=(ett,),
             sql=selects.BY_DAY,
         )
+        marked = "Triangles: since when something got worse." if marks.height else ""
+        if legend := f"{words.IN_GREY if chosen.is_compared else ''} {marked}".strip():
+            st.caption(legend)
 
 # -- where the GPU-hours went, and what moved ETT ------------------------------------------------
 

@@ -156,7 +156,9 @@ with left, parts.card("Stages of trainer_init", "Which stage takes longer than b
             least_width=parts.LABELLED,
             sql=waits.STAGES,
         )
-        st.caption("A dot is now, a ring before. Stages may overlap, so they are not stacked.")
+        st.caption(
+            "Means: a dot is now, a ring before. Stages may overlap, so they are not stacked."
+        )
 
 # -- how waits are spread ------------------------------------------------------------------------
 

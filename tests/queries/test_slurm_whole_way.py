@@ -394,7 +394,7 @@ def test_1_a_chain_goes_on_after_a_requeue(made: Path) -> None:
 
     jobs = [f"fleet:{number}" for number in range(100, 100 + len(REQUEUES))]
 
-    assert dict.fromkeys(jobs, [1, 2]) == {job: told[job] for job in jobs}
+    assert {job: [1, 2] for job in jobs} == {job: told[job] for job in jobs}
 
 
 def test_1_a_chain_ends_with_any_other_end(made: Path) -> None:
