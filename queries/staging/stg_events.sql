@@ -90,17 +90,18 @@ select
     scoped.cause_rank,
     scoped.evidence,
     scoped.evidence_line,
-    scoped.team,
-    scoped.user_name,
-    scoped.workload,
-    scoped.model,
-    scoped.cluster,
+    coalesce(scoped.team, words.team) as team,
+    coalesce(scoped.user_name, words.user_name) as user_name,
+    coalesce(scoped.workload, words.workload) as workload,
+    coalesce(scoped.model, words.model) as model,
+    coalesce(scoped.cluster, words.cluster) as cluster,
     -- the row that follows has the size the attempt was resized to
-    case when told.row_state = 'RESIZING' then null else scoped.gpus end as gpus,
-    scoped.gpu_type,
-    scoped.priority,
-    scoped.name,
-    scoped.partition_name,
+    case when told.row_state = 'RESIZING' then null else coalesce(scoped.gpus, words.gpus) end
+        as gpus,
+    coalesce(scoped.gpu_type, words.gpu_type) as gpu_type,
+    coalesce(scoped.priority, words.priority) as priority,
+    coalesce(scoped.name, words.name) as name,
+    coalesce(scoped.partition_name, words.partition_name) as partition_name,
     scoped.allocation_id,
     scoped.suspended_us,
     told.is_scheduler,
@@ -108,3 +109,4 @@ select
     told.row_state
 from scoped_events as scoped
 inner join stg_numbered as told on scoped.row_no = told.row_no
+left join stg_row_words as words on scoped.row_no = words.row_no

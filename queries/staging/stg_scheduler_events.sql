@@ -1,97 +1,19 @@
 -- The newest telling of each thing that a scheduler row says.
 -- grain: one row per row_no
-with
-
-told as (
-
-    select
-        scoped.row_no,
-        scoped.source_no,
-        scoped.job_no,
-        scoped.row_key,
-        scoped.event,
-        scoped.phase,
-        scoped.at_us,
-        scoped.end_us,
-        scoped.gpus,
-        scoped.outcome,
-        scoped.category,
-        files.clock_us,
-        -- what tells the same end is one telling, as old as its newest
-        max(files.clock_us) over (
-            partition by
-                scoped.job_no, scoped.row_key, scoped.event, scoped.phase, scoped.at_us,
-                scoped.outcome
-        ) as told_us,
-        case
-            when scoped.exit_code is null and scoped.signal is null then 1
-            else 0
-        end as is_silent,
-        case
-            when scoped.event in ('attempt_end', 'alive') then 'end'
-            when scoped.event in ('phase_start', 'phase_end') then concat('phase ', scoped.phase)
-            else cast(scoped.event as varchar)
-        end as slot,
-        -- a terminal state beats a live one, the start of a row one that a dump cut
-        case
-            when scoped.event = 'attempt_end' then 0
-            when scoped.event = 'attempt_start' and scoped.at_us = cuts.started_us then 0
-            when scoped.phase = 'queue' and scoped.end_us = cuts.started_us then 0
-            else 1
-        end as rank_of_kind
-    from scoped_events as scoped
-    inner join files on scoped.file_no = files.file_no
-    left join stg_scheduler_cuts as cuts
-        on
-            scoped.job_no = cuts.job_no
-            and scoped.row_key = cuts.row_key
-    where scoped.row_key is not null
-
-),
-
-ranked as (
-
-    select
-        row_no,
-        source_no,
-        job_no,
-        row_key,
-        event,
-        phase,
-        at_us,
-        row_number() over (
-            partition by job_no, row_key, slot
-            order by
-                rank_of_kind asc,
-                told_us desc,
-                at_us desc,
-                is_silent asc,  -- some dialects have no exit codes
-                clock_us desc,
-                -- one dump that tells a row twice, and not alike
-                end_us desc nulls last,
-                gpus desc nulls last,
-                outcome desc nulls last,
-                category desc nulls last,
-                row_no asc
-        ) as precedence
-    from told
-
-)
-
 select
-    ranked.row_no,
-    ranked.source_no,
+    tellings.row_no,
+    tellings.source_no,
     scheduler_rows.base_job_no,
     scheduler_rows.job_no,
     scheduler_rows.attempt,
-    ranked.row_key,
+    tellings.row_key,
     scheduler_rows.row_state,
-    ranked.event,
-    ranked.phase,
-    ranked.at_us
-from ranked
+    tellings.event,
+    tellings.phase,
+    tellings.at_us
+from stg_row_tellings as tellings
 inner join stg_scheduler_rows as scheduler_rows
     on
-        ranked.job_no = scheduler_rows.base_job_no
-        and ranked.row_key = scheduler_rows.row_key
-where ranked.precedence = 1
+        tellings.job_no = scheduler_rows.base_job_no
+        and tellings.row_key = scheduler_rows.row_key
+where tellings.precedence = 1

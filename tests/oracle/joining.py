@@ -31,6 +31,8 @@ from tests.oracle.measures import (
 FOREVER = 1 << 62
 BESIDE_US = 120 * SECOND_US
 BY_COUNT_US = 3600 * SECOND_US
+# who and what a row is of
+WORDS = ("team", "user", "workload", "model", "cluster", "gpus", "gpu_type", "priority", "name")
 GOES_ON = {"REQUEUED", "SPECIAL_EXIT", "PREEMPTED", "NODE_FAIL", "RESIZING"}
 BEFORE_WORKERS = ("queue", "scheduling", "hardware_setup", "launcher_init")
 LIVE = {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUE_HOLD"}
@@ -214,7 +216,10 @@ def row_of(key: str, told: list[Told]) -> Row:
         slot = "end" if kind in {"attempt_end", "alive"} else (kind, one.fields.get("phase"))
         if kind in {"phase_start", "phase_end"}:
             slot = ("phase", one.fields["phase"])
-        slots[slot] = one
+        # what it leaves out, the one before it says
+        before = slots[slot].fields if slot in slots else {}
+        older = {name: before[name] for name in WORDS if name in before}
+        slots[slot] = replace(one, fields={**older, **one.fields})
     start = slots.get(("attempt_start", None))
     return Row(
         key,

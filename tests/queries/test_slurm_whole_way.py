@@ -1061,3 +1061,26 @@ def test_a_dialect_without_exit_codes_takes_none_from_the_table(
 
     assert 100 < len(alone)
     assert alone == rows(tmp_path / "before", ends) == rows(tmp_path / "after", ends)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_what_a_later_dump_has_no_column_for_stays_as_it_was_told(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    tables = [
+        "JobID|JobName|Account|State|Submit|Start|End|AllocTRES\n"
+        "300|x|t|RUNNING|2026-03-01T01:00:00|2026-03-01T02:00:00|Unknown|gres/gpu=8\n"
+        "301|x|t|COMPLETED|2026-03-01T01:00:00|2026-03-01T02:00:00|2026-03-01T04:00:00|gres/gpu=8\n",
+        "JobID|JobName|State|Submit|Start|End\n"
+        "300|x|COMPLETED|2026-03-01T01:00:00|2026-03-01T02:00:00|2026-03-01T10:00:00\n"
+        "301|y|COMPLETED|2026-03-01T01:00:00|2026-03-01T02:00:00|2026-03-01T04:00:00\n",
+    ]
+    for number in order:
+        (tmp_path / f"{number}.txt").write_text(tables[number])
+
+        assert 0 == ingest(tmp_path / "warehouse", tmp_path / f"{number}.txt")
+
+    assert [("300", "t", 8, "x", "completed"), ("301", "t", 8, "y", "completed")] == rows(
+        tmp_path / "warehouse",
+        "select job_id, team, gpus, job_name, outcome from attempts order by all",
+    )
