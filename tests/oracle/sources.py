@@ -215,7 +215,10 @@ def _say_row(
         return
     if fleet.chance(0.15):  # an earlier dump saw it run
         seen = begin + (end - begin) // 2
-        told.append(of_row | {"at_us": seen, "event": "alive", "row_state": "RUNNING"})
+        running: Fields = {"at_us": seen, "event": "alive", "row_state": "RUNNING"}
+        if fleet.chance(0.5):  # and had a column that later ones have not
+            running["team"] = "search"
+        told.append(of_row | running)
     outcome, category = ENDS[state]
     ended: Fields = {"at_us": end, "event": "attempt_end", "outcome": outcome}
     if category:
