@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,42 +24,30 @@ from queries import SCHEMA_VERSION
 
 _FILE = "warehouse.duckdb"
 _MANIFEST = "backup.json"
+_PART = "ett-backup-part-"  # of the name of one that is not whole yet
 _AT_ONCE = 8 * 1024 * 1024
 
 
 def backup(folder: Path, target: Path, say: Callable[[str], None]) -> int:
     """Copy the warehouse, whose lock the caller holds, into a new folder. Returns bytes copied.
 
-    The folder appears when it is whole. Raises UnusableArguments where there is nothing to copy or
-    something in the way.
+    The folder appears when it is whole; what does not come to that leaves nothing behind. Raises
+    UnusableArguments where there is nothing to copy or something in the way.
     """
     if not (folder / _FILE).is_file():
         raise UnusableArguments(f"{folder} has no {_FILE}. Name the folder with --warehouse.")
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UnusableArguments(f"{target} is there already. Name a new folder for the backup.")
-    part = target.with_name(target.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    detail.folder(part).mkdir(parents=True)
-    for name in (_FILE, _FILE + ".wal"):
-        if (folder / name).exists():
-            _copied(folder / name, part / name)
-    told, listed = _look_into(part / _FILE)
-    files = [f"detail/{name}" for name in listed]
-    missing = [name for name in files if not (folder / name).is_file()]
-    if missing:
-        raise UnusableArguments(
-            f"{folder / missing[0]} is listed and missing. Run `ett-warehouse rebuild` first."
-        )
-    sums = {_FILE: _sum(part / _FILE)}
-    for done, name in enumerate(files, 1):
-        sums[name] = _copied(folder / name, part / name)
-        say(f"copied {done} of {counted(len(files), 'file')} of detail")
-    _write_manifest(part / _MANIFEST, told | {"files": sums})
-    if target.exists():
-        target.rmdir()
-    migrations.replace(part / _MANIFEST, part / _MANIFEST)
-    part.rename(target)
-    return sum((target / name).stat().st_size for name in sums)
+    place = _place(target)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # a name that nobody else can have: whatever lies beside the backup is another's
+    part = place.with_name(f"{_PART}{secrets.token_hex(8)}")
+    try:
+        detail.folder(part).mkdir(parents=True)
+        names = _copy(folder, part, say)
+        part.rename(place)  # also over an empty folder
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return sum((place / name).stat().st_size for name in names)
 
 
 def restore(source: Path, folder: Path, say: Callable[[str], None]) -> None:
@@ -94,6 +83,34 @@ def restore(source: Path, folder: Path, say: Callable[[str], None]) -> None:
     _rename_detail(aside, renamed, number)
     _end_log(folder / _FILE)
     migrations.replace(aside, folder / _FILE)
+
+
+def _place(target: Path) -> Path:
+    """Where the new folder can be. Raises UnusableArguments where there is something already."""
+    if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
+        raise UnusableArguments(f"{target} is there already. Name a new folder for the backup.")
+    return target.resolve() if target.is_symlink() else target
+
+
+def _copy(folder: Path, part: Path, say: Callable[[str], None]) -> Iterable[str]:
+    """Fill the folder of a backup that is not whole yet. Returns the files that it consists of."""
+    for name in (_FILE, _FILE + ".wal"):
+        if (folder / name).exists():
+            _copied(folder / name, part / name)
+    told, listed = _look_into(part / _FILE)
+    files = [f"detail/{name}" for name in listed]
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise UnusableArguments(
+            f"{folder / missing[0]} is listed and missing. Run `ett-warehouse rebuild` first."
+        )
+    sums = {_FILE: _sum(part / _FILE)}
+    for done, name in enumerate(files, 1):
+        sums[name] = _copied(folder / name, part / name)
+        say(f"copied {done} of {counted(len(files), 'file')} of detail")
+    _write_manifest(part / _MANIFEST, told | {"files": sums})
+    migrations.replace(part / _MANIFEST, part / _MANIFEST)
+    return sums
 
 
 def _look_into(path: Path) -> tuple[dict[str, int], list[str]]:

@@ -489,6 +489,69 @@ def test_a_backup_that_was_damaged_is_not_restored(
     assert before == contents(warehouse)
 
 
+def test_a_backup_touches_no_folder_of_another(warehouse: Path, tmp_path: Path) -> None:
+    others = tmp_path / "backups" / "march.part"
+    others.mkdir(parents=True)
+    (others / "precious").touch()
+    status = warehouse_command("backup", warehouse, tmp_path / "backups" / "march")
+
+    assert 0 == status
+    assert (others / "precious").exists()
+    assert {"march", "march.part"} == {path.name for path in (tmp_path / "backups").iterdir()}
+
+
+def test_a_backup_fills_an_empty_folder_and_what_a_link_to_one_names(
+    warehouse: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk")
+
+    assert 0 == warehouse_command("backup", warehouse, tmp_path / "empty")
+    assert 0 == warehouse_command("backup", warehouse, tmp_path / "link")
+    assert (tmp_path / "empty" / "backup.json").exists()
+    assert (tmp_path / "disk" / "backup.json").exists()
+
+
+def no_space(told: str) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def interrupt(told: str) -> None:
+    raise KeyboardInterrupt
+
+
+def nothing(*told: object) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("damage", "say", "status"),
+    [
+        (remove("detail/*.parquet"), nothing, 2),
+        (cut("warehouse.duckdb"), nothing, 2),
+        (nothing, no_space, 2),
+        (nothing, interrupt, 130),
+    ],
+    ids=["detail is missing", "damaged", "disk full", "interrupted"],
+)
+def test_a_backup_that_fails_leaves_nothing_behind(
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: Callable[[Path], None],
+    say: Callable[[str], None],
+    status: int,
+) -> None:
+    damage(warehouse)
+    (tmp_path / "backups").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(keep, "_say", lambda told: say(told) if told.startswith("copied") else None)
+        ended = warehouse_command("backup", warehouse, tmp_path / "backups" / "march")
+
+    assert (status, []) == (ended, list((tmp_path / "backups").iterdir()))
+
+
 @pytest.mark.parametrize("told", ["nan", "-1", "soon"])
 def test_a_wait_that_is_no_length_of_time_is_refused(
     warehouse: Path, capsys: pytest.CaptureFixture[str], told: str
