@@ -25,7 +25,10 @@ from queries import SCHEMA_VERSION
 _FILE = "warehouse.duckdb"
 _MANIFEST = "backup.json"
 _PART = "ett-backup-part-"  # of the name of one that is not whole yet
+_ASIDE = "warehouse.restoring"
 _AT_ONCE = 8 * 1024 * 1024
+
+Judge = Callable[[duckdb.DuckDBPyConnection], None]
 
 
 def backup(folder: Path, target: Path, say: Callable[[str], None]) -> int:
@@ -50,39 +53,55 @@ def backup(folder: Path, target: Path, say: Callable[[str], None]) -> int:
     return sum((place / name).stat().st_size for name in names)
 
 
-def restore(source: Path, folder: Path, say: Callable[[str], None]) -> None:
+def restore(source: Path, folder: Path, judge: Judge, say: Callable[[str], None]) -> None:
     """Let the folder, whose lock the caller holds, have the warehouse of a backup.
 
-    What is published stays until the caller publishes: nothing that a reader may open is touched.
-    Raises UnusableArguments for what is no whole backup, before anything is replaced.
+    `judge` looks at what the backup holds, brought to this release, and raises where it cannot be
+    what is wanted. What is published stays until the caller publishes: nothing that a reader may
+    open is touched. Raises UnusableArguments for what is no whole backup, before anything is
+    replaced.
     """
     manifest = _manifest(source)
     number = 1 + max([int(manifest["publication"]), *_numbers(folder)])
     detail.folder(folder).mkdir(parents=True, exist_ok=True)
-    aside = folder / "warehouse.restoring"
+    aside = folder / _ASIDE
     _remove(aside)
-    renamed: dict[str, str] = {}
-    for place, (name, told) in enumerate(sorted(manifest["files"].items())):
-        new = f"{number:08d}-restored-{place}.parquet"
-        copy = aside if name == _FILE else detail.folder(folder) / new
-        try:
-            found = _copied(source / name, copy)
-        except FileNotFoundError:
-            found = "missing"
-        if found != told:
-            copy.unlink(missing_ok=True)
-            raise UnusableArguments(
-                f"{source / name} is not what was backed up. {folder} is as it was. "
-                "Restore another backup."
-            )
-        if name != _FILE:
-            renamed[Path(name).name] = new
-        say(f"copied {place + 1} of {counted(len(manifest['files']), 'file')}")
-    if manifest["schema_version"] < SCHEMA_VERSION:
-        migrations.upgrade(aside, manifest["schema_version"])
-    _rename_detail(aside, renamed, number)
-    _end_log(folder / _FILE)
+    # the writer's file first: what is refused for what it says needs no detail
+    names = sorted(manifest["files"], key=lambda name: (name != _FILE, name))
+    copies = {name: _copy_of(name, place, folder, number) for place, name in enumerate(names)}
+    try:
+        for done, (name, copy) in enumerate(copies.items(), 1):
+            _bring(source / name, copy, manifest["files"][name], folder)
+            say(f"copied {done} of {counted(len(names), 'file')}")
+            if name == _FILE:
+                _look_at(aside, manifest["schema_version"], judge)
+        renamed = {Path(name).name: copy.name for name, copy in copies.items() if name != _FILE}
+        _rename_detail(aside, renamed, number)
+        _end_log(folder / _FILE)
+    except BaseException:
+        for copy in copies.values():
+            _remove(copy)
+        raise
     migrations.replace(aside, folder / _FILE)
+
+
+def _copy_of(name: str, place: int, folder: Path, number: int) -> Path:
+    """Where a file of a backup is copied to: no reader looks there, and no other file is there."""
+    if name == _FILE:
+        return folder / _ASIDE
+    return detail.folder(folder) / f"{number:08d}-restored-{place}.parquet"
+
+
+def _bring(file: Path, copy: Path, told: str, folder: Path) -> None:
+    """Copy a file of a backup. Raises UnusableArguments where it is not what was backed up."""
+    try:
+        found = _copied(file, copy)
+    except FileNotFoundError:
+        found = "missing"
+    if found != told:
+        raise UnusableArguments(
+            f"{file} is not what was backed up. {folder} is as it was. Restore another backup."
+        )
 
 
 def _place(target: Path) -> Path:
@@ -144,6 +163,13 @@ def _manifest(source: Path) -> dict[str, Any]:
             f"this release knows {SCHEMA_VERSION}. Update this installation."
         )
     return told
+
+
+def _look_at(path: Path, schema_version: int, judge: Judge) -> None:
+    if schema_version < SCHEMA_VERSION:
+        migrations.upgrade(path, schema_version)
+    with duckdb.connect(str(path)) as connection:
+        judge(connection)
 
 
 def _rename_detail(path: Path, renamed: Mapping[str, str], number: int) -> None:

@@ -17,7 +17,7 @@ import duckdb
 from ingest import backup, calendar, check, facts, publish, retention, warehouse
 from ingest.arguments import seconds
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
-from ingest.settings import Settings, found_settings
+from ingest.settings import Settings, as_text, found_settings
 from ingest.words import counted
 from queries import places
 from queries.damage import is_damage
@@ -182,12 +182,20 @@ def _backup(chosen: argparse.Namespace) -> int:
 def _restore(chosen: argparse.Namespace) -> int:
     settings, now = found_settings(), _now()
     with warehouse.locked(chosen.warehouse, _say_waiting, chosen.wait):
-        backup.restore(chosen.folder, chosen.warehouse, _say)
+        backup.restore(
+            chosen.folder, chosen.warehouse, lambda held: _refuse_pruned(held, settings), _say
+        )
     with _opened(chosen, settings) as opened:
         facts.prepare(opened)
         facts.follow(opened, settings)
         _publish(opened, settings, now)
     return 0
+
+
+def _refuse_pruned(held: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Raise UnusableArguments where pruned jobs of a backup cannot follow today's settings."""
+    [(told,)] = held.execute("select settings from meta").fetchall()
+    retention.refuse_what_cannot_follow(held, told, as_text(settings))
 
 
 def _begin(chosen: argparse.Namespace) -> tuple[Settings, datetime]:

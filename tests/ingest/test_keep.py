@@ -482,11 +482,12 @@ def test_a_backup_that_was_damaged_is_not_restored(
 ) -> None:
     warehouse_command("backup", warehouse, tmp_path / "backup")
     cut("detail/*.parquet")(tmp_path / "backup")
-    before = contents(warehouse)
+    before, files = contents(warehouse), set(warehouse.rglob("*"))
     status = warehouse_command("restore", warehouse, tmp_path / "backup")
 
     assert (2, True) == (status, "is not what was backed up" in capsys.readouterr().err)
     assert before == contents(warehouse)
+    assert files == set(warehouse.rglob("*"))
 
 
 def test_a_backup_touches_no_folder_of_another(warehouse: Path, tmp_path: Path) -> None:
@@ -550,6 +551,28 @@ def test_a_backup_that_fails_leaves_nothing_behind(
         ended = warehouse_command("backup", warehouse, tmp_path / "backups" / "march")
 
     assert (status, []) == (ended, list((tmp_path / "backups").iterdir()))
+
+
+def test_a_backup_that_settings_do_not_fit_is_refused_before_anything_is_replaced(
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    other = tmp_path / "other"
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    warehouse_command("backup", warehouse, tmp_path / "backup")
+    ingest(other, write_dump(tmp_path / "a.jsonl", life("a")))
+    before, files = (other / "warehouse.duckdb").read_bytes(), set(other.rglob("*"))
+    (tmp_path / "ett.toml").write_text('timezone = "Asia/Tokyo"\n')
+    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
+    capsys.readouterr()
+    status = warehouse_command("restore", other, tmp_path / "backup")
+
+    assert 2 == status
+    assert "timezone was UTC and is now Asia/Tokyo, but" in capsys.readouterr().err
+    assert before == (other / "warehouse.duckdb").read_bytes()
+    assert files == set(other.rglob("*"))
 
 
 @pytest.mark.parametrize("told", ["nan", "-1", "soon"])
