@@ -19,11 +19,11 @@ import duckdb
 
 from ingest import detail, migrations
 from ingest.errors import UnusableArguments
+from ingest.warehouse import MANIFEST
 from ingest.words import counted
 from queries import SCHEMA_VERSION
 
 _FILE = "warehouse.duckdb"
-_MANIFEST = "backup.json"
 _PART = "ett-backup-part-"  # of the name of one that is not whole yet
 _ASIDE = "warehouse.restoring"
 _AT_ONCE = 8 * 1024 * 1024
@@ -127,8 +127,8 @@ def _copy(folder: Path, part: Path, say: Callable[[str], None]) -> Iterable[str]
     for done, name in enumerate(files, 1):
         sums[name] = _copied(folder / name, part / name)
         say(f"copied {done} of {counted(len(files), 'file')} of detail")
-    _write_manifest(part / _MANIFEST, told | {"files": sums})
-    migrations.replace(part / _MANIFEST, part / _MANIFEST)
+    _write_manifest(part / MANIFEST, told | {"files": sums})
+    migrations.replace(part / MANIFEST, part / MANIFEST)
     return sums
 
 
@@ -151,10 +151,10 @@ def _look_into(path: Path) -> tuple[dict[str, int], list[str]]:
 
 def _manifest(source: Path) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads((source / _MANIFEST).read_text(encoding="utf-8"))
+        told: dict[str, Any] = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise UnusableArguments(
-            f"{source} is no backup: it has no {_MANIFEST} that can be read. Name a folder that "
+            f"{source} is no backup: it has no {MANIFEST} that can be read. Name a folder that "
             "`ett-warehouse backup` wrote."
         ) from None
     if told["schema_version"] > SCHEMA_VERSION:

@@ -27,8 +27,8 @@ from queries.damage import is_damage
 from queries.interrupts import reached_by_ctrl_c
 from queries.published import SCHEMA_VERSION
 
+MANIFEST = "backup.json"  # a folder that has it is a backup, and no warehouse
 _SCHEMA = Path(__file__).with_name("schema.sql")
-
 
 _GIB = 1 << 30
 
@@ -76,6 +76,7 @@ def opened(
 @contextmanager
 def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float) -> Iterator[None]:
     """Hold the folder's lock only: nobody writes the file meanwhile, and it can be copied."""
+    refuse_backup(folder)
     if "?" in str(folder.resolve()):  # the engine takes what follows for options of the file
         raise WarehouseUnusable(f"{folder} has a ? in its path. Give --warehouse another folder.")
     try:
@@ -89,6 +90,16 @@ def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float
     with lock:
         _acquire(lock, folder, waiting, patience_seconds)
         yield
+
+
+def refuse_backup(folder: Path) -> None:
+    """Raise WarehouseUnusable where whatever was written would make a backup worthless."""
+    if (folder / MANIFEST).exists():
+        raise WarehouseUnusable(
+            f"{folder} is a backup (it has a {MANIFEST}), which must stay as it is. Bring it back "
+            f"into a warehouse with `ett-warehouse restore {shlex.quote(str(folder))} --warehouse "
+            "DIR`, or give --warehouse another folder."
+        )
 
 
 def scratch(folder: Path) -> Path:

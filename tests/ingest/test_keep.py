@@ -459,6 +459,36 @@ def test_a_backup_restored_over_another_warehouse_is_what_it_was(
     assert {} == differences(months, other)
 
 
+def test_no_command_takes_a_backup_for_a_warehouse(
+    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backup, link = tmp_path / "backup", tmp_path / "link"
+    warehouse_command("backup", warehouse, backup)
+    link.symlink_to(backup)
+    dump = write_dump(tmp_path / "a.jsonl", life("a"))
+    before = {path: path.read_bytes() for path in backup.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    for place in (backup, link, backup / "detail" / ".."):
+        sentence = (
+            f"{place} is a backup (it has a backup.json), which must stay as it is. Bring it back "
+            f"into a warehouse with `ett-warehouse restore {place} --warehouse DIR`, or give "
+            "--warehouse another folder.\n"
+        )
+        for command in (
+            lambda place: ingest(place, dump),
+            lambda place: ingest(place, "--dry-run", dump),
+            lambda place: warehouse_command("check", place),
+            lambda place: warehouse_command("rebuild", place),
+            lambda place: warehouse_command("prune", place, "--before", "2026-03-02"),
+            lambda place: warehouse_command("backup", place, tmp_path / "copy"),
+            lambda place: warehouse_command("restore", place, backup),
+            lambda place: ingest(place, "--watch", dump),
+        ):
+            assert (2, True) == (command(place), capsys.readouterr().err.endswith(sentence))
+
+    assert before == {path: path.read_bytes() for path in backup.rglob("*") if path.is_file()}
+
+
 def test_a_backup_says_what_brings_this_warehouse_back(
     warehouse: Path,
     tmp_path: Path,
