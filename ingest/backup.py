@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import duckdb
 
@@ -28,7 +30,20 @@ _PART = "ett-backup-part-"  # of the name of one that is not whole yet
 _ASIDE = "warehouse.restoring"
 _AT_ONCE = 8 * 1024 * 1024
 
+_MOST = 2**53  # of a number of a publication: JSON's own, and more than ever were
+_OF_DETAIL = re.compile(r"detail/[^/]+\.parquet")  # what is named otherwise is of no backup
+
 Judge = Callable[[duckdb.DuckDBPyConnection], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A folder that says that it is a whole backup: `files` are SHA-256 by name."""
+
+    folder: Path
+    schema_version: int
+    publication: int
+    files: Mapping[str, str]
 
 
 def backup(folder: Path, target: Path, say: Callable[[str], None]) -> int:
@@ -53,28 +68,45 @@ def backup(folder: Path, target: Path, say: Callable[[str], None]) -> int:
     return sum((place / name).stat().st_size for name in names)
 
 
-def restore(source: Path, folder: Path, judge: Judge, say: Callable[[str], None]) -> None:
+def found(folder: Path) -> Backup:
+    """The backup in a folder. Raises UnusableArguments where there is none of this release."""
+    told = _told(folder)
+    schema, publication, files = map(told.get, ("schema_version", "publication", "files"))
+    if _is_number(schema) and schema > SCHEMA_VERSION and files:
+        raise UnusableArguments(
+            f"{folder} is a backup of a newer release: its schema is {schema}, "
+            f"this release knows {SCHEMA_VERSION}. Update this installation."
+        )
+    if not _is_number(schema) or schema < 1:
+        raise _no_backup(folder, f"its {MANIFEST} has no schema_version as a backup's has")
+    if not _is_number(publication) or not 0 <= publication < _MOST:
+        raise _no_backup(folder, f"its {MANIFEST} has no publication as a backup's has")
+    if not _are_files(files):
+        raise _no_backup(folder, f"its {MANIFEST} has no files as a backup's has")
+    return Backup(folder, schema, publication, files)
+
+
+def restore(source: Backup, folder: Path, judge: Judge, say: Callable[[str], None]) -> None:
     """Let the folder, whose lock the caller holds, have the warehouse of a backup.
 
     `judge` looks at what the backup holds, brought to this release, and raises where it cannot be
     what is wanted. What is published stays until the caller publishes: nothing that a reader may
-    open is touched. Raises UnusableArguments for what is no whole backup, before anything is
-    replaced.
+    open is touched. Raises UnusableArguments where files are not what was backed up, before
+    anything is replaced.
     """
-    manifest = _manifest(source)
-    number = 1 + max([int(manifest["publication"]), *_numbers(folder)])
+    number = 1 + max([source.publication, *_numbers(folder)])
     detail.folder(folder).mkdir(parents=True, exist_ok=True)
     aside = folder / _ASIDE
     _remove(aside)
     # the writer's file first: what is refused for what it says needs no detail
-    names = sorted(manifest["files"], key=lambda name: (name != _FILE, name))
+    names = sorted(source.files, key=lambda name: (name != _FILE, name))
     copies = {name: _copy_of(name, place, folder, number) for place, name in enumerate(names)}
     try:
         for done, (name, copy) in enumerate(copies.items(), 1):
-            _bring(source / name, copy, manifest["files"][name], folder)
+            _bring(source.folder / name, copy, source.files[name], folder)
             say(f"copied {done} of {counted(len(names), 'file')}")
             if name == _FILE:
-                _look_at(aside, manifest["schema_version"], judge)
+                _look_at(aside, source.schema_version, judge)
         renamed = {Path(name).name: copy.name for name, copy in copies.items() if name != _FILE}
         _rename_detail(aside, renamed, number)
         _end_log(folder / _FILE)
@@ -83,6 +115,37 @@ def restore(source: Path, folder: Path, judge: Judge, say: Callable[[str], None]
             _remove(copy)
         raise
     migrations.replace(aside, folder / _FILE)
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    try:
+        told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise _no_backup(folder, f"it has no {MANIFEST} that can be read") from None
+    if not isinstance(told, dict):
+        raise _no_backup(folder, f"its {MANIFEST} is of something else")
+    return told
+
+
+def _is_number(told: object) -> TypeGuard[int]:
+    return isinstance(told, int) and not isinstance(told, bool)
+
+
+def _are_files(told: object) -> TypeGuard[dict[str, str]]:
+    """Whether these are names and sums of files, the writer's among them, none from elsewhere."""
+    return (
+        isinstance(told, dict)
+        and _FILE in told
+        and all(name == _FILE or _OF_DETAIL.fullmatch(name) for name in told)
+        and all(isinstance(sum, str) for sum in told.values())
+    )
+
+
+def _no_backup(folder: Path, why: str) -> UnusableArguments:
+    return UnusableArguments(
+        f"{folder} is no backup, or a damaged one: {why}. Name another folder that "
+        "`ett-warehouse backup` wrote."
+    )
 
 
 def _copy_of(name: str, place: int, folder: Path, number: int) -> Path:
@@ -147,22 +210,6 @@ def _look_into(path: Path) -> tuple[dict[str, int], list[str]]:
         listed = [file for (file,) in copy.execute("select file from detail_files").fetchall()]
         copy.execute("checkpoint")
     return {"schema_version": schema, "publication": publication}, sorted(listed)
-
-
-def _manifest(source: Path) -> dict[str, Any]:
-    try:
-        told: dict[str, Any] = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise UnusableArguments(
-            f"{source} is no backup: it has no {MANIFEST} that can be read. Name a folder that "
-            "`ett-warehouse backup` wrote."
-        ) from None
-    if told["schema_version"] > SCHEMA_VERSION:
-        raise UnusableArguments(
-            f"{source} is a backup of a newer release: its schema is {told['schema_version']}, "
-            f"this release knows {SCHEMA_VERSION}. Update this installation."
-        )
-    return told
 
 
 def _look_at(path: Path, schema_version: int, judge: Judge) -> None:

@@ -181,10 +181,9 @@ def _backup(chosen: argparse.Namespace) -> int:
 
 def _restore(chosen: argparse.Namespace) -> int:
     settings, now = found_settings(), _now()
+    source = backup.found(chosen.folder)  # before the warehouse's folder is made
     with warehouse.locked(chosen.warehouse, _say_waiting, chosen.wait):
-        backup.restore(
-            chosen.folder, chosen.warehouse, lambda held: _refuse_pruned(held, settings), _say
-        )
+        backup.restore(source, chosen.warehouse, lambda held: _refuse_pruned(held, settings), _say)
     with _opened(chosen, settings) as opened:
         facts.prepare(opened)
         facts.follow(opened, settings)

@@ -605,6 +605,56 @@ def test_a_backup_that_settings_do_not_fit_is_refused_before_anything_is_replace
     assert files == set(other.rglob("*"))
 
 
+SUM = "0" * 64
+WHOLE = {"schema_version": 3, "publication": 1, "files": {"warehouse.duckdb": SUM}}
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ("", "it has no backup.json that can be read"),
+        pytest.param("[" * 100_000, "it has no backup.json that can be read", id="nested"),
+        ("[]", "its backup.json is of something else"),
+        ("{}", "its backup.json has no schema_version"),
+        ({"schema_version": 3}, "its backup.json has no publication"),
+        (WHOLE | {"schema_version": "3"}, "its backup.json has no schema_version"),
+        (WHOLE | {"schema_version": True}, "its backup.json has no schema_version"),
+        (WHOLE | {"schema_version": 0}, "its backup.json has no schema_version"),
+        ({"schema_version": 99}, "its backup.json has no publication"),
+        (WHOLE | {"publication": "abc"}, "its backup.json has no publication"),
+        (WHOLE | {"publication": -1}, "its backup.json has no publication"),
+        (WHOLE | {"publication": 10**30}, "its backup.json has no publication"),
+        (WHOLE | {"files": {}}, "its backup.json has no files"),
+        (WHOLE | {"files": ["warehouse.duckdb"]}, "its backup.json has no files"),
+        (WHOLE | {"files": {"warehouse.duckdb": 1}}, "its backup.json has no files"),
+        (WHOLE | {"files": {"detail/1.parquet": SUM}}, "its backup.json has no files"),
+        (WHOLE | {"files": {"warehouse.duckdb": SUM, "../x": SUM}}, "its backup.json has no files"),
+    ],
+)
+def test_what_is_no_backup_is_told_and_not_restored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], told: str | Fields, why: str
+) -> None:
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    (backup / "backup.json").write_text(told if isinstance(told, str) else json.dumps(told))
+    status = warehouse_command("restore", tmp_path / "warehouse", backup)
+    said = capsys.readouterr().err
+
+    assert (2, 1) == (status, said.count("\n"))
+    assert said.startswith(f"ett-warehouse: {backup} is no backup, or a damaged one: {why}")
+    assert not (tmp_path / "warehouse").exists()
+
+
+def test_a_backup_of_a_newer_release_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "backup.json").write_text(json.dumps(WHOLE | {"schema_version": 99}))
+    status = warehouse_command("restore", tmp_path / "warehouse", tmp_path)
+
+    assert 2 == status
+    assert f"{tmp_path} is a backup of a newer release: its sch" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("told", ["nan", "-1", "soon"])
 def test_a_wait_that_is_no_length_of_time_is_refused(
     warehouse: Path, capsys: pytest.CaptureFixture[str], told: str
