@@ -21,7 +21,7 @@ import duckdb
 
 from ingest import detail, migrations
 from ingest.errors import UnusableArguments
-from ingest.warehouse import MANIFEST
+from ingest.warehouse import MANIFEST, unopenable
 from ingest.words import counted
 from queries import SCHEMA_VERSION
 
@@ -168,10 +168,18 @@ def _bring(file: Path, copy: Path, told: str, folder: Path) -> None:
 
 
 def _place(target: Path) -> Path:
-    """Where the new folder can be. Raises UnusableArguments where there is something already."""
-    if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
+    """Where the new folder can be. Raises UnusableArguments where it cannot."""
+    place = target.resolve() if target.name in ("", "..") else target
+    if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
         raise UnusableArguments(f"{target} is there already. Name a new folder for the backup.")
-    return target.resolve() if target.is_symlink() else target
+    place = place.resolve() if place.is_symlink() else place
+    if place.resolve() == Path.cwd():  # whoever stands there would stand in none
+        raise UnusableArguments(
+            f"{target} is the folder that this runs in. Name a new folder for the backup."
+        )
+    if why := unopenable(place):
+        raise UnusableArguments(f"{target} {why}. Name another folder for the backup.")
+    return place
 
 
 def _copy(folder: Path, part: Path, say: Callable[[str], None]) -> Iterable[str]:

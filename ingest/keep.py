@@ -146,7 +146,7 @@ def _rebuild(chosen: argparse.Namespace) -> int:
 
 def _prune(chosen: argparse.Namespace) -> int:
     settings, now = _begin(chosen)
-    before_us = calendar.midnight_us(chosen.before, ZoneInfo(settings.timezone))
+    before_us = _begins_us(chosen.before, settings)
     with _opened(chosen, settings, may_upgrade=not chosen.dry_run) as opened:
         _refuse_too_late(opened, chosen.before, settings)
         facts.prepare(opened)
@@ -166,6 +166,15 @@ def _prune(chosen: argparse.Namespace) -> int:
         _publish(opened, settings, now)  # also what an earlier run was ended before
     print(f"dropped {told}" if pruned.jobs else f"nothing to drop: {told}")
     return 0
+
+
+def _begins_us(day: date, settings: Settings) -> int:
+    try:
+        return calendar.midnight_us(day, ZoneInfo(settings.timezone))
+    except OverflowError:  # the first day of all, east of UTC
+        raise UnusableArguments(
+            f"--before {day} begins before all time in {settings.timezone}. Name a later day."
+        ) from None
 
 
 def _backup(chosen: argparse.Namespace) -> int:

@@ -189,6 +189,10 @@ def _storage(path: Path, table: dict[str, Any]) -> Storage:
     folder = table.get("temp_directory")
     if folder is not None and (not isinstance(folder, str) or not folder.strip()):
         raise UnusableArguments(f"{path}: storage.temp_directory must be a folder in quotes.")
+    if folder is not None and "\0" in folder:
+        raise UnusableArguments(
+            f"{path}: storage.temp_directory has a NUL (\\u0000), which no folder's name can have."
+        )
     return Storage(memory, None if folder is None else path.resolve().parent / folder)
 
 

@@ -77,8 +77,8 @@ def opened(
 def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float) -> Iterator[None]:
     """Hold the folder's lock only: nobody writes the file meanwhile, and it can be copied."""
     refuse_backup(folder)
-    if "?" in str(folder.resolve()):  # the engine takes what follows for options of the file
-        raise WarehouseUnusable(f"{folder} has a ? in its path. Give --warehouse another folder.")
+    if why := unopenable(folder):
+        raise WarehouseUnusable(f"{folder} {why}. Give --warehouse another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "ingest.lock").open("a+", encoding="utf-8")
@@ -90,6 +90,17 @@ def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float
     with lock:
         _acquire(lock, folder, waiting, patience_seconds)
         yield
+
+
+def unopenable(folder: Path) -> str | None:
+    """Why the engine can open no file in a folder, whatever it holds; None: it can."""
+    if "?" in str(folder.resolve()):  # the engine takes what follows for options of the file
+        return "has a ? in its path"
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        return "has bytes in its path that are no UTF-8"
+    return None
 
 
 def refuse_backup(folder: Path) -> None:
@@ -215,7 +226,7 @@ def _spill(folder: Path, storage: Storage) -> Path:
     if storage.temp_directory is None:
         return scratch(folder) / "spill"
     # the engine's files there have the same names for every warehouse
-    place = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
+    place = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
     return storage.temp_directory / f"ett-{place}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -444,6 +445,44 @@ def test_a_day_is_over_by_the_midnight_of_the_zone(
     )
 
 
+def test_the_first_day_of_all_is_refused_where_it_begins_before_all_time(
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "ett.toml").write_text('timezone = "Asia/Tokyo"\n')
+    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
+    status = warehouse_command("prune", warehouse, "--dry-run", "--before", "0001-01-01")
+
+    assert (
+        2,
+        "ett-warehouse: --before 0001-01-01 begins before all time in Asia/Tokyo. Name a later "
+        "day.\n",
+    ) == (status, capsys.readouterr().err)
+
+
+def test_a_warehouse_whose_path_is_no_text_is_refused(
+    months: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    dump = write_dump(tmp_path / "a.jsonl", life("a"))
+    never_made = ingest(folder, dump), list(tmp_path.iterdir())
+    shutil.copytree(months, folder)
+    for command in (
+        lambda: ingest(folder, dump),
+        lambda: warehouse_command("check", folder),
+        lambda: warehouse_command("backup", folder, tmp_path / "backup"),
+    ):
+        capfd.readouterr()
+        assert 2 == command()
+        assert capfd.readouterr().err.endswith(
+            " has bytes in its path that are no UTF-8. Give --warehouse another folder.\n"
+        )
+
+    assert (2, [dump]) == never_made
+
+
 def test_a_backup_restored_over_another_warehouse_is_what_it_was(
     warehouse: Path, months: Path, tmp_path: Path
 ) -> None:
@@ -542,6 +581,40 @@ def test_a_backup_fills_an_empty_folder_and_what_a_link_to_one_names(
     assert 0 == warehouse_command("backup", warehouse, tmp_path / "link")
     assert (tmp_path / "empty" / "backup.json").exists()
     assert (tmp_path / "disk" / "backup.json").exists()
+
+
+@pytest.mark.parametrize("named", [".", "", "./.", "../here", "none/..", "link"])
+def test_a_backup_takes_the_place_of_no_folder_that_somebody_stands_in(
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    named: str,
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    if named == "link":
+        named = "../link"
+        (tmp_path / "link").symlink_to("here")
+    status = warehouse_command("backup", warehouse, named)
+
+    assert (
+        2,
+        f"ett-warehouse: {Path(named)} is the folder that this runs in. Name a new folder for the "
+        "backup.\n",
+    ) == (status, capsys.readouterr().err)
+    assert [] == list((tmp_path / "here").iterdir())
+
+
+def test_a_backup_goes_to_no_place_where_the_engine_opens_nothing(
+    warehouse: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a?b", os.fsdecode(b"caf\xe9")):
+        for folder in (tmp_path / name, tmp_path / name / "march"):
+            status = warehouse_command("backup", warehouse, folder)
+
+            assert (2, True) == (status, "Name another folder for the b" in capfd.readouterr().err)
+            assert not (tmp_path / name).exists()
 
 
 def no_space(told: str) -> None:

@@ -81,6 +81,7 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ("[storage]\nmemory_limit = '64MiB'", "storage.memory_limit must be a size"),
         ("[storage]\nmemory_limit = '80%'", "storage.memory_limit must be a size"),
         ("[storage]\ntemp_directory = 1", "storage.temp_directory must be a folder in quotes"),
+        ('[storage]\ntemp_directory = "a\\u0000b"', "storage.temp_directory has a NUL (\\u0000)"),
         ("[storage]\nmemory = '1GiB'", "storage.memory is no setting"),
         ("time_zone = 'UTC'", "'time_zone' is no setting. Known:"),
     ],
