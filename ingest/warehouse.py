@@ -31,6 +31,7 @@ MANIFEST = "backup.json"  # a folder that has it is a backup, and no warehouse
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
 _GIB = 1 << 30
+_LEAST_KEPT = 64 << 20  # bytes: with less it does as well without
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +202,6 @@ def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
             config={
                 "temp_directory": str(spill),
                 "memory_limit": f"{storage.memory_bytes}B",
-                # kept for the whole run: pages that go back to the system come back at a price
-                "block_allocator_memory": f"{storage.memory_bytes // 8 * 7}B",
                 "python_enable_replacements": "false",  # a table is never a Python name
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
@@ -213,6 +212,7 @@ def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
             raise WarehouseUnusable(damaged(path.parent, error)) from None
         raise WarehouseUnusable(f"{path} cannot be opened for writing: {error}") from None
     connection.execute("set TimeZone = 'UTC'")
+    _keep_memory(connection, storage.memory_bytes // 8 * 7)
     # a commit that would write more than this into the log goes into the file at once: what goes
     # through the log is written twice, and a large batch pays a tenth of its time for that
     connection.execute("set checkpoint_threshold = '64MB'")
@@ -220,6 +220,20 @@ def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
     connection.execute("set allocator_flush_threshold = '64GiB'")
     connection.execute("set allocator_bulk_deallocation_flush_threshold = '64GiB'")
     return connection
+
+
+def _keep_memory(connection: duckdb.DuckDBPyConnection, most: int) -> None:
+    """Let the engine keep memory for the whole run: what goes back to the system costs time anew.
+
+    It keeps no more than a part of the machine's memory, or of the container's. Asked for more
+    here, it refuses, and is asked for half; asked while it opens, it ends the process.
+    """
+    while most >= _LEAST_KEPT:
+        try:
+            connection.execute(f"set block_allocator_memory = '{most}B'")
+            return
+        except duckdb.InvalidInputException:
+            most //= 2
 
 
 def _spill(folder: Path, storage: Storage) -> Path:

@@ -108,13 +108,27 @@ def test_the_engine_takes_no_more_than_the_settings_allow(tmp_path: Path) -> Non
         with warehouse.opened(tmp_path / name, print, 0, storage) as opened:
             given |= set(
                 opened.connection.execute(
-                    "select current_setting('memory_limit'), current_setting('temp_directory')"
+                    "select current_setting('memory_limit'), current_setting('temp_directory'), "
+                    "current_setting('block_allocator_memory')"
                 ).fetchall()
             )
 
     # two warehouses may spill at once
-    assert {("300.0 MiB", str(path)) for path in (tmp_path / "spill").iterdir()} == given
+    assert {
+        ("300.0 MiB", str(path), "262.5 MiB") for path in (tmp_path / "spill").iterdir()
+    } == given
     assert 2 == len(given)
+
+
+def test_the_engine_may_be_given_all_memory_that_there_is_and_more(tmp_path: Path) -> None:
+    path = written(tmp_path, "[storage]\nmemory_limit = '999TiB'")
+    done = run(
+        tmp_path / "warehouse",
+        write_dump(tmp_path / "dump.jsonl", life("a")),
+        environment={"ETT_CONFIG": str(path)},
+    )
+
+    assert (0, "") == (done.status, done.err)
 
 
 def test_the_command_ends_with_2_and_touches_nothing_where_a_setting_is_wrong(
