@@ -193,13 +193,13 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
     settings = found_settings()
     moment = _moment(chosen.as_of)
     reading, forced = _reading(chosen, settings), _forced(chosen)
-    with spool.made() as place:
+    # a dry run that finds no warehouse takes one of its own
+    is_own = chosen.dry_run and not (chosen.warehouse / "warehouse.duckdb").exists()
+    with spool.made(is_needed=is_own or "-" in chosen.paths) as place:
         files, unreadable = dumps.find(
             chosen.paths, place, chosen.warehouse, settings.unpacked_ratio
         )
-        folder = chosen.warehouse
-        if chosen.dry_run and not (folder / "warehouse.duckdb").exists():
-            folder = place / "warehouse"
+        folder = place / "warehouse" if is_own else chosen.warehouse
         summary = Summary(unreadable=unreadable)
         try:
             with warehouse.opened(

@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 def _explain(paths: Sequence[str]) -> int:
     settings = found_settings()
     statuses = []
-    with spool.made() as place:
+    with spool.made(is_needed="-" in paths) as place:
         files, unreadable = dumps.find(paths, place, places.warehouse())
         for why in unreadable:
             print(_shown(f"ett-explain: cannot read {why}"), file=sys.stderr)

@@ -9,21 +9,35 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
+from ingest.errors import UnusableArguments
+
 _PREFIX = "ett-spool-"
+_NOWHERE = Path(os.devnull, "spool")
 
 
 @contextmanager
-def made() -> Iterator[Path]:
+def made(*, is_needed: bool) -> Iterator[Path]:
     """A new folder in the system's temporary one, for as long as this process needs it.
 
-    Raises OSError where none can be made.
+    Where it needs none, a path at which nothing can be: a disk that is full then stops nobody.
+    Raises UnusableArguments where none can be made.
     """
-    _remove_dead()
-    folder, handle = _held_folder()
+    with suppress(OSError):  # no folder is usable: then there is none of a dead run either
+        _remove_dead()
+    if not is_needed:
+        yield _NOWHERE
+        return
+    try:
+        folder, handle = _held_folder()
+    except OSError as error:
+        raise UnusableArguments(
+            f"no temporary folder can be made: {error.strerror or error}. "
+            "Free space, or let TMPDIR name a folder that can be written."
+        ) from None
     try:
         yield folder
     finally:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -754,3 +755,26 @@ def test_what_a_killed_run_left_outside_the_warehouse_goes_with_the_next(
     assert 1 == len(left)
     assert 0 == living.returncode
     assert [] == list(place.iterdir())
+
+
+@pytest.fixture
+def no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+
+
+@pytest.mark.usefixtures("no_temporary_folder")
+def test_who_keeps_nothing_in_a_temporary_folder_needs_none(dump: Path, warehouse: Path) -> None:
+    assert 0 == cli.main(["--warehouse", str(warehouse), str(dump)])
+    assert 0 == cli.main(["--warehouse", str(warehouse), "--dry-run", str(dump)])
+
+
+@pytest.mark.usefixtures("no_temporary_folder")
+@pytest.mark.parametrize("argument", ["-", "--dry-run"])
+def test_who_keeps_something_in_a_temporary_folder_is_told_where_there_is_none(
+    dump: Path, warehouse: Path, capsys: pytest.CaptureFixture[str], argument: str
+) -> None:
+    assert 2 == cli.main(["--warehouse", str(warehouse), argument, str(dump)])
+    assert (
+        "ett-ingest: no temporary folder can be made: No such file or directory. "
+        "Free space, or let TMPDIR name a folder that can be written.\n"
+    ) == capsys.readouterr().err

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -272,6 +273,20 @@ def test_standard_input_is_read(
 
     assert 0 == main(["-"])
     assert "-: plain text" in capsys.readouterr().out
+
+
+def test_a_temporary_folder_is_needed_for_standard_input_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    (tmp_path / "train.log").write_text(LOG)
+
+    assert 0 == main([str(tmp_path / "train.log")])
+    assert 2 == main(["-"])
+    assert (
+        "ett-explain: no temporary folder can be made: No such file or directory. "
+        "Free space, or let TMPDIR name a folder that can be written.\n"
+    ) == capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", [b"", b"\x01\x02\x03\x7f\x80" * 4_000])
