@@ -195,6 +195,8 @@ def _connect(folder: Path, storage: Storage, may_upgrade: bool) -> duckdb.DuckDB
 
 def _open(path: Path, storage: Storage) -> duckdb.DuckDBPyConnection:
     spill = _spill(path.parent, storage)
+    if storage.temp_directory is not None:
+        _refuse_unusable(spill, storage.temp_directory)
     try:
         spill.mkdir(parents=True, exist_ok=True)
         connection = duckdb.connect(
@@ -242,6 +244,23 @@ def _spill(folder: Path, storage: Storage) -> Path:
     # the engine's files there have the same names for every warehouse
     place = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
     return storage.temp_directory / f"ett-{place}"
+
+
+def _refuse_unusable(spill: Path, named: Path) -> None:
+    """Raise WarehouseUnusable for a setting that would else be told as a fault of the warehouse."""
+    try:
+        str(spill).encode()
+        spill.mkdir(parents=True, exist_ok=True)
+        why = None if os.access(spill, os.W_OK | os.X_OK) else "it cannot be written"
+    except UnicodeEncodeError:
+        why = "it has bytes in its path that are no UTF-8"
+    except OSError as error:
+        why = error.strerror or str(error)
+    if why:
+        raise WarehouseUnusable(
+            f"storage.temp_directory {named} cannot be used: {why}. Let it name another folder in "
+            "ett.toml, or leave it out."
+        )
 
 
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ingest import warehouse
-from ingest.errors import UnusableArguments
+from ingest.errors import UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, like_pattern, read_settings
 from ingest.warehouse import Storage
 from tests.ingest.warehouses import ROOT, differences, fleet, life, run
@@ -118,6 +118,23 @@ def test_the_engine_takes_no_more_than_the_settings_allow(tmp_path: Path) -> Non
         ("300.0 MiB", str(path), "262.5 MiB") for path in (tmp_path / "spill").iterdir()
     } == given
     assert 2 == len(given)
+
+
+@pytest.mark.parametrize("named", ["/proc/x", "/dev/null", os.fsdecode(b"caf\xe9"), "dump"])
+def test_a_temporary_directory_that_is_none_is_told_as_the_setting(
+    tmp_path: Path, named: str
+) -> None:
+    (tmp_path / "dump").touch()
+    storage = Storage(temp_directory=tmp_path / named)
+    with (
+        pytest.raises(WarehouseUnusable) as refusal,
+        warehouse.opened(tmp_path / "warehouse", print, 0, storage),
+    ):
+        pass
+
+    assert str(refusal.value).startswith(
+        f"storage.temp_directory {tmp_path / named} cannot be used: "
+    )
 
 
 def test_the_engine_may_be_given_all_memory_that_there_is_and_more(tmp_path: Path) -> None:
