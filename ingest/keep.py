@@ -125,7 +125,7 @@ def _day(text: str) -> date:
 def _check(chosen: argparse.Namespace) -> int:
     settings, now = _begin(chosen)
     wrong = 0
-    with _opened(chosen, settings) as opened:
+    with _opened(chosen, settings, may_upgrade=False) as opened:
         for finding in check.check(opened, settings, now, _say):
             print(finding.what if finding.is_wrong else f"note: {finding.what}")
             wrong += finding.is_wrong

@@ -186,8 +186,9 @@ def _connect(folder: Path, storage: Storage, may_upgrade: bool) -> duckdb.DuckDB
     if not may_upgrade:
         raise WarehouseUnusable(
             f"{path} was written by an older release: its schema is {version}, this release has "
-            f"{SCHEMA_VERSION}. A dry run changes nothing, and so cannot read it: run "
-            f"`ett-warehouse rebuild --warehouse {folder}` first, which brings it to this release."
+            f"{SCHEMA_VERSION}. A check or a dry run changes nothing, and so cannot read it: run "
+            f"`ett-warehouse rebuild --warehouse {shlex.quote(str(folder))}` first, which brings "
+            "it to this release."
         )
     migrations.upgrade(path, version)
     return _open(path, storage)

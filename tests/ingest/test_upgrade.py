@@ -92,31 +92,35 @@ def test_what_an_older_release_published_stands_until_the_upgrade_is_published(
     assert [] == list(warehouse.glob("*.upgrading*"))
 
 
-@pytest.mark.parametrize("command", ["ingest", "prune"])
-def test_a_dry_run_leaves_a_warehouse_of_an_older_release_as_it_is(
+@pytest.mark.parametrize("command", ["ingest", "prune", "check"])
+def test_what_changes_nothing_leaves_a_warehouse_of_an_older_release_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     warehouse = old_warehouse(tmp_path / "warehouse", 2)
     before = (warehouse / "warehouse.duckdb").read_bytes()
     if command == "ingest":
         status = ingest(warehouse, "--dry-run", OLD / "events.jsonl.gz")
-    else:
+    elif command == "prune":
         arguments = ["--dry-run", "--before", "2026-03-01", "--warehouse", str(warehouse)]
         status = keep.main(["prune", *arguments])
+    else:
+        status = keep.main(["check", "--warehouse", str(warehouse)])
 
     assert 2 == status
     assert (
         f"{warehouse / 'warehouse.duckdb'} was written by an older release: its schema is 2, this "
-        f"release has {SCHEMA_VERSION}. A dry run changes nothing, and so cannot read it: run "
-        f"`ett-warehouse rebuild --warehouse {warehouse}` first, which brings it to this release."
+        f"release has {SCHEMA_VERSION}. A check or a dry run changes nothing, and so cannot read "
+        f"it: run `ett-warehouse rebuild --warehouse {warehouse}` first, which brings it to this "
+        "release."
     ) in capsys.readouterr().err
     assert before == (warehouse / "warehouse.duckdb").read_bytes()
 
 
-def test_check_of_a_warehouse_of_an_older_release_says_so_until_it_is_computed_anew(
+def test_check_says_of_facts_of_another_release_that_they_are_until_they_are_computed_anew(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     warehouse = old_warehouse(tmp_path / "warehouse", 2)
+    migrations.upgrade(warehouse / "warehouse.duckdb", 2)  # as one that was killed then leaves it
 
     assert 1 == keep.main(["check", "--warehouse", str(warehouse)])
     said = capsys.readouterr().out
