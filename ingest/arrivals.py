@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from ingest.dumps import leads_out
+from ingest.dumps import leads_out, walk
 
 Key = tuple[int, int]  # device and inode: what a file stays when it is renamed
 Tell = Callable[[Path, str], None]  # what is left out, and why
@@ -102,14 +102,13 @@ def _below(folder: str, tell: Tell) -> Iterator[Sight]:
             tell(Path(error.filename), f"cannot be read: {error.strerror}")
 
     # what is left out may be back at the next look
-    for parent, folders, names in os.walk(folder, onerror=left_out):
-        folders.sort()
+    for parent, folders, names in walk(folder, left_out):
         linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
         for name in sorted(names + linked):
             if name.startswith("."):
                 continue
             path = Path(parent, name)
-            if path.is_symlink() and leads_out(path, Path(folder)):
+            if os.path.islink(path) and leads_out(path, Path(folder)):
                 tell(path, "is a link out of its folder. Name it to read it")
                 continue
             status = _status(path)

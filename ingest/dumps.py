@@ -162,7 +162,7 @@ def _paths(argument: str, spool: Path, unreadable: list[Unreadable]) -> Iterator
         yield _spooled(spool)
         return
     for path in _named(argument):
-        if path.is_dir():
+        if os.path.isdir(path):  # Path.is_dir raises for what a closed folder holds
             yield from _below(path, unreadable)
         else:
             yield path
@@ -176,14 +176,11 @@ def _named(argument: str) -> list[Path]:
         matches = (
             [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
         )
-        paths = [Path(match) for match in matches]
-        for path in paths:
-            path.is_dir()
     except (OSError, ValueError) as error:
         raise UnusableArguments(f"{argument} cannot be read: {error}") from None
-    if not paths:
+    if not matches:
         raise UnusableArguments(f"{argument} is not there. Give a file, a folder or a pattern.")
-    return paths
+    return [Path(match) for match in matches]
 
 
 def _below(folder: Path, unreadable: list[Unreadable]) -> Iterator[Path]:
@@ -191,19 +188,37 @@ def _below(folder: Path, unreadable: list[Unreadable]) -> Iterator[Path]:
         name = _as_text(Path(error.filename))
         unreadable.append(Unreadable(name, error.strerror or str(error)))
 
-    for parent, folders, names in os.walk(folder, onerror=note):
-        folders.sort()
-        for name in sorted(names + [name for name in folders if Path(parent, name).is_symlink()]):
+    for parent, folders, names in walk(folder, note):
+        linked = [name for name in folders if os.path.islink(Path(parent, name))]
+        for name in sorted(names + linked):
             path = Path(parent, name)
             if name.startswith("."):
                 continue
-            if not path.is_symlink():
+            if not os.path.islink(path):  # Path.is_symlink raises in a folder that was just closed
                 yield path
             elif leads_out(path, folder):
                 why = "is a link out of its folder. Name it to read it"
                 unreadable.append(Unreadable(_as_text(path), why))
-            elif not path.is_dir():  # a folder in this one is walked anyway
+            elif not os.path.isdir(path):  # a folder in this one is walked anyway
                 yield path
+
+
+def walk(
+    folder: str | Path, left_out: Callable[[OSError], None]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """What `os.walk` gives, in a stable order. `left_out` is told once of a folder that cannot be
+    listed, and of one that can be listed and not entered: nothing that it holds is given.
+    """
+    for parent, folders, names in os.walk(folder, onerror=left_out):
+        try:
+            os.stat(os.path.join(parent, "."))
+        except OSError as error:
+            error.filename = parent
+            left_out(error)
+            folders.clear()  # else each of them is told as well
+            continue
+        folders.sort()
+        yield parent, folders, names
 
 
 def leads_out(link: Path, folder: Path) -> bool:

@@ -21,6 +21,7 @@ from ingest import cli
 from ingest.cli import main
 from ingest.collectors.mlperf_log import Log
 from queries import NothingPublished, published
+from tests.ingest.ordinary import ordinary
 from tests.ingest.test_mlperf_collector import RUN
 from tests.ingest.warehouses import ROOT, STARTED_AT, alive, command, contents, kept, life, run
 from tests.queries.engine import ingest, rows, write_dump
@@ -630,6 +631,41 @@ def test_files_and_folders_that_may_not_be_read_are_told(
     assert f"cannot read {folder / 'secret.jsonl'}: Permission denied" in done.stdout
     assert f"cannot read {folder / 'closed'}: Permission denied" in done.stdout
     assert [("a",)] == rows(folder / "warehouse", "select job_id from jobs")
+
+
+@pytest.mark.parametrize("pattern", ["", "*"])
+def test_a_folder_that_can_be_listed_and_not_entered_is_told_once_and_the_others_load(
+    dump: Path, warehouse: Path, pattern: str
+) -> None:
+    locked = dump.parent / "locked"
+    (locked / "deep").mkdir(parents=True)
+    for name in ("x.jsonl", "y.jsonl", "deep/z.jsonl"):
+        shutil.copy(dump, locked / name)
+    locked.chmod(0o600)
+    done = run(warehouse, dump.parent / pattern, wrapped=ordinary())
+    locked.chmod(0o700)
+
+    assert 0 == done.status, done.err
+    assert "" == done.err
+    assert [f"cannot read {locked}: Permission denied"] == [
+        line for line in done.out.splitlines() if "locked" in line
+    ]
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+
+
+def test_what_a_pattern_names_in_a_folder_that_cannot_be_entered_is_told_and_the_others_load(
+    dump: Path, warehouse: Path
+) -> None:
+    for name in ("locked", "open"):
+        (dump.parent / name).mkdir()
+        shutil.copy(dump, dump.parent / name / "x.jsonl")
+    (dump.parent / "locked").chmod(0o600)
+    done = run(warehouse, dump.parent / "*" / "*.jsonl", wrapped=ordinary())
+    (dump.parent / "locked").chmod(0o700)
+
+    assert 0 == done.status, done.err
+    assert f"cannot read {dump.parent / 'locked' / 'x.jsonl'}: Permission denied" in done.out
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
 
 
 def test_a_lost_permission_leaves_the_last_publication_standing(

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ingest.explain_log import UNUSABLE, main
+from tests.ingest.ordinary import ordinary
 from tests.queries.engine import ingest, rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -468,3 +469,18 @@ def test_settings_that_are_named_must_be_there_and_an_empty_name_is_none(
 
     assert [0, 2] == [empty, gone]
     assert "gone.toml, which does not exist." in capsys.readouterr().err
+
+
+def test_a_folder_that_can_be_listed_and_not_entered_cannot_be_read(tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    (locked / "deep").mkdir(parents=True)
+    (locked / "train.out").write_text(LOG)
+    locked.chmod(0o600)
+    done = subprocess.run(
+        [*ordinary(), sys.executable, "-m", "ingest.explain_log", locked],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    locked.chmod(0o700)
+
+    assert UNUSABLE == done.returncode
+    assert f"ett-explain: cannot read {locked}: Permission denied\n" == done.stderr

@@ -18,6 +18,7 @@ import pytest
 
 from ingest import cli
 from queries import published, watching
+from tests.ingest.ordinary import ordinary
 from tests.ingest.warehouses import alive, differences, fleet, kept, life, run
 from tests.ingest.watchers import Watcher, seen, start, until, until_job
 from tests.queries.engine import rows
@@ -134,6 +135,31 @@ def test_what_a_folder_hides_from_it_is_named_once(tmp_path: Path, watchers: lis
     assert told in watcher.said()
     if os.geteuid() != 0:  # root may read it
         assert f"left aside {logs / 'closed'}: it cannot be read: " in watcher.said()
+
+
+def test_a_folder_that_can_no_longer_be_entered_is_named_and_the_others_go_on(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    logs = tmp_path / "logs"
+    for name in ("before", "while"):
+        (logs / name / "deep").mkdir(parents=True)
+    (logs / "before" / "x.jsonl").write_text(lines([alive("early")]), encoding="utf-8")
+    (logs / "while" / "y.jsonl").write_text(lines([alive("first")]), encoding="utf-8")
+    (logs / "before").chmod(0o600)
+    watcher = start(tmp_path / "watched", logs, wrapped=ordinary())
+    watchers.append(watcher)
+    until_job(watcher, "first")
+    (logs / "while").chmod(0o600)
+    (logs / "z.jsonl").write_text(lines([alive("second")]), encoding="utf-8")
+    until_job(watcher, "second")
+    until(watcher, lambda: watcher.said().count("left aside") == 2, "a word on both")
+    for name in ("before", "while"):
+        (logs / name).chmod(0o700)
+    until_job(watcher, "early")
+
+    for name in ("before", "while"):
+        said = f"left aside {logs / name}: it cannot be read: Permission denied"
+        assert 1 == watcher.said().count(said)
 
 
 def test_nothing_is_published_where_nothing_changes(

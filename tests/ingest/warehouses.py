@@ -68,10 +68,11 @@ def run(
     said: bytes = b"",
     environment: Mapping[str, str] | None = None,
     folder: Path = ROOT,
+    wrapped: Sequence[str] = (),
 ) -> Run:
     """Run `ett-ingest` in a process of its own, with `said` on its standard input."""
     done = subprocess.run(
-        command(warehouse, *arguments),
+        [*wrapped, *command(warehouse, *arguments)],
         input=said,
         capture_output=True,
         cwd=folder,
