@@ -129,7 +129,10 @@ def _moved(gone: Sequence[Sight]) -> Iterator[Sight]:
             continue
         for path in sorted(paths):
             status = _status(path)
-            if status is not None and (status.st_dev, status.st_ino) in keys:
+            # a folder may get the number of a file that was deleted
+            if status is None or not S_ISREG(status.st_mode):
+                continue
+            if (status.st_dev, status.st_ino) in keys:
                 yield _sight(path, status)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -334,3 +334,39 @@ def test_a_link_out_of_a_watched_folder_is_not_followed(tmp_path: Path) -> None:
 
     assert [(inside / "near.jsonl").stat().st_ino] == [sight.key[1] for sight in seen.values()]
     assert 1 == len(arrivals.look([str(inside / "far.jsonl")]))
+
+
+def test_a_folder_that_gets_the_number_of_a_deleted_file_is_not_that_file(tmp_path: Path) -> None:
+    log, folder = tmp_path / "x.log", tmp_path / "folder"
+    log.touch()
+    folder.mkdir()
+    [seen] = arrivals.look([str(log)]).values()
+    status = folder.stat()
+    before = replace(seen, key=(status.st_dev, status.st_ino))
+    log.unlink()
+
+    assert {} == arrivals.look([str(tmp_path)], known=[before])
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_file_that_a_folder_takes_the_place_of_is_gone_and_what_the_folder_holds_is_loaded(
+    tmp_path: Path, log: Path, is_named: bool
+) -> None:
+    log.parent.mkdir()
+    watched = Looks(tmp_path / "warehouse", (str(log if is_named else log.parent),))
+    log.write_text(lines("first"), encoding="utf-8")
+    watched.look()
+    [before] = watched.news.handled.values()
+    log.unlink()
+    log.mkdir()
+    # some file systems give the number at once, others later
+    status = log.stat()
+    key = status.st_dev, status.st_ino
+    before = replace(before, sight=replace(before.sight, key=key))
+    watched.news.see({key: before.sight})
+    watched.news.keep(before)
+    (log / "y.jsonl").write_text(lines("second"), encoding="utf-8")
+    watched.look()
+
+    assert (0, ["first", "second"]) == (watched.news.backlog(), jobs(watched.folder))
+    assert [log / "y.jsonl"] == [one.sight.path for one in watched.news.handled.values()]
