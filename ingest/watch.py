@@ -11,26 +11,28 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
-from ingest import arrivals, facts, warehouse
+from ingest import arrivals, facts, places, warehouse
 from ingest.collectors.base import Reading
-from ingest.errors import IngestError, WarehouseBusy, WarehouseUnusable
+from ingest.errors import IngestError, UnusableArguments, WarehouseBusy, WarehouseUnusable
 from ingest.formats import Format
 from ingest.moment import Moment
 from ingest.news import News
 from ingest.notices import Notices
 from ingest.round import Round
-from ingest.settings import Settings
+from ingest.settings import Settings, as_text, found_settings
+from ingest.warehouse import Warehouse
 from ingest.words import counted
 from queries import watching
 
 # a supervisor waits longer, and what is not loaded by then is loaded at the next start
 _LAST_WAIT_SECONDS = 60.0
 _RESTS = 2  # times `publish_every` without a change: then a last line without its end counts
+_SETTLING_SECONDS = 0.2  # between two looks at a file of settings that somebody may be writing
 _LOG = logging.getLogger("ingest")
 
 
@@ -71,11 +73,65 @@ def _told_to_end() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
+class _SettingsFile:
+    """The file of settings, which may change meanwhile. `problem`: why it cannot be read now."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.problem: str | None = None
+        self._settings = settings
+        # none has it: a file that changed since these settings were read is read again
+        self._content: bytes | str | None = ""
+
+    def changed(self) -> Settings | None:
+        """What it sets now; None: what it set at the last look. A broken one sets nothing else."""
+        content = _settled(self._content)
+        if content == self._content:
+            return None
+        is_first, self._content = self._content == "", content
+        try:
+            # how long files rest depends on it from the start
+            settings = replace(found_settings(), publish_every=self._settings.publish_every)
+        except UnusableArguments as error:
+            self.problem = str(error).removesuffix(".")
+            _LOG.warning("%s. The settings of before stay until it is mended.", self.problem)
+            return None
+        self.problem = None
+        if settings == self._settings and is_first:
+            return None
+        what = "is gone: the defaults hold" if content is None else "was read again and holds"
+        _LOG.info("%s %s from now on, for what is loaded already too", places.config(), what)
+        is_same, self._settings = settings == self._settings, settings
+        return None if is_same else settings
+
+
+def _settled(known: bytes | str | None) -> bytes | str | None:
+    """What the file of settings holds, once it is known or nobody writes to it: half a file may set
+    other things than the whole.
+    """
+    content = _content()
+    while content != known:
+        known = content
+        time.sleep(_SETTLING_SECONDS)
+        content = _content()
+    return content
+
+
+def _content() -> bytes | str | None:
+    """What the file of settings holds. None: there is none. A text: why it cannot be read."""
+    try:
+        return places.config().read_bytes()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnusableArguments) as error:
+        return str(error)
+
+
 class _Watcher:
     """Looks, loads, publishes; `run` returns when it is told to end."""
 
     def __init__(self, watch: Watch, stop: threading.Event) -> None:
         self._watch = watch
+        self._settings_file = _SettingsFile(watch.settings)
         self._stop = stop
         self._every = watch.settings.publish_every.total_seconds()
         self._news = News(_RESTS * self._every)
@@ -105,6 +161,7 @@ class _Watcher:
     def _look(self) -> bool:
         """Load and publish what is new. Returns whether to look again though nothing changes."""
         self._see()
+        self._read_settings()
         due = self._news.due()
         is_done = self._load(due) if due or self._must_open else True
         self._must_open = not is_done
@@ -120,6 +177,20 @@ class _Watcher:
     def _leave_out(self, path: Path, why: str) -> None:
         if self._news.is_news(str(path), why):
             _LOG.warning("left aside %s: it %s", path, why)
+
+    def _read_settings(self) -> None:
+        """Take the settings as their file has them now."""
+        settings = self._settings_file.changed()
+        if settings is None:
+            return
+        before = self._watch.reading
+        reading = replace(before, identity=settings.identity, training_logs=settings.training_logs)
+        self._watch = replace(self._watch, settings=settings, reading=reading)
+        self._must_open = True
+        if reading.training_logs != before.training_logs:
+            # what was left aside may be a log now; the ledger knows what was not
+            for key in [key for key, one in self._news.handled.items() if one.place is None]:
+                del self._news.handled[key]
 
     def _end(self) -> None:
         """Take what growing logs hold by now, half lines too: those are read again at the next."""
@@ -139,8 +210,8 @@ class _Watcher:
             patience = _LAST_WAIT_SECONDS if is_end else 0
             with warehouse.opened(watch.folder, lambda _: None, patience, storage) as opened:
                 facts.prepare(opened)
-                facts.follow(opened, watch.settings)
-                round_ = Round(opened, watch, self._news, self._stop)
+                self._follow_settings(opened)
+                round_ = Round(opened, self._watch, self._news, self._stop)
                 return round_.load(due, is_end=is_end)
         except WarehouseBusy as error:
             self._say_once(f"waiting: {error}")
@@ -150,6 +221,24 @@ class _Watcher:
                 raise
             self._say_once(f"{watch.folder}: {error}. It is tried again; nothing is lost.")
             return False
+
+    def _follow_settings(self, opened: Warehouse) -> None:
+        """Let the settings hold for all that was loaded. Raises UnusableArguments where it was
+        loaded under others, and the file that may hold them is broken.
+        """
+        # who published since the last look may have read them then
+        self._read_settings()
+        settings, problem = self._watch.settings, self._settings_file.problem
+        [(told,)] = opened.connection.execute("select settings from meta").fetchall()
+        is_of_others = told not in (None, as_text(settings))
+        if is_of_others and problem is not None:
+            raise UnusableArguments(
+                f"it was published under other settings than those of before, and {problem}. "
+                "Mend that file: until then nothing is loaded"
+            )
+        facts.follow(opened, settings)
+        if is_of_others:
+            _LOG.info("%s was of other settings: all is computed anew", opened.folder)
 
     def _say_once(self, problem: str) -> None:
         if problem not in self._told:

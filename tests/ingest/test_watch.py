@@ -301,6 +301,103 @@ def test_what_could_not_be_published_is_published_once_it_can_be(
     assert 1 == watcher.said().count("It is tried again")
 
 
+def at_target(ratio: float) -> str:
+    """Settings under which other numbers are published."""
+    return f"publish_every = 0.3\n[targets]\nfleet = {ratio}\n"
+
+
+def targets(watcher: Watcher) -> object:
+    return seen(watcher, "select ett_ratio from targets")
+
+
+def ingested(watcher: Watcher, dump: Path) -> None:
+    """Another ingest, under the settings that the file of the watcher has now."""
+    done = run(watcher.warehouse, dump, environment={"ETT_CONFIG": str(watcher.settings)})
+
+    assert 0 == done.status, done.err
+
+
+def test_settings_that_change_meanwhile_hold_from_then_on(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, other = tmp_path / "x.jsonl", tmp_path / "other.jsonl"
+    log.write_text(lines(life("a")), encoding="utf-8")
+    other.write_text(lines(life("other")), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    watcher.settings.write_text(at_target(0.75), encoding="utf-8")
+    ingested(watcher, other)
+    append(log, lines(life("b")))
+    until_job(watcher, "b")
+    after_another = targets(watcher)
+    watcher.settings.write_text(at_target(0.5), encoding="utf-8")
+    os.utime(log)  # else it looks only once a minute
+    until(watcher, lambda: targets(watcher) == [(0.5,)], "what it set")
+    watcher.settings.write_text("# a word on it\n" + at_target(0.5), encoding="utf-8")
+    append(log, lines(life("c")))
+    until_job(watcher, "c")
+
+    assert [(0.75,)] == after_another
+    assert 3 == watcher.said().count(f"{watcher.settings} was read again")
+    assert 1 == watcher.said().count("was of other settings: all is computed anew")
+
+
+def test_while_the_settings_are_broken_the_old_ones_hold_and_undo_no_others(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, other = tmp_path / "x.jsonl", tmp_path / "other.jsonl"
+    log.write_text(lines(life("a")), encoding="utf-8")
+    other.write_text(lines(life("other")), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    # nobody published under others: it goes on
+    watcher.settings.write_text("[targets]\nfleet = 7\n", encoding="utf-8")
+    for job in ("b", "c"):
+        append(log, lines(life(job)))
+        until_job(watcher, job)
+    before = targets(watcher)
+    # somebody did
+    watcher.settings.write_text(at_target(0.75), encoding="utf-8")
+    ingested(watcher, other)
+    watcher.settings.write_text("[targets]\nfleet = 8\n", encoding="utf-8")
+    append(log, lines(life("d")))
+    until(watcher, lambda: "Mend that file: until then nothing is loaded." in watcher.said(), "it")
+    meanwhile = targets(watcher)
+    watcher.settings.write_text(at_target(0.75), encoding="utf-8")
+    until_job(watcher, "d")
+
+    assert [(0.9,)] == before
+    assert [(0.75,)] == meanwhile == targets(watcher)
+    # once for each way in which it was broken
+    assert 2 == watcher.said().count("The settings of before stay until it is mended.")
+    assert 1 == watcher.said().count("Mend that file")
+
+
+def test_what_new_settings_let_it_read_is_read_though_it_was_left_aside(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
+    (logs / "ours.log").write_text(
+        "".join(f"2026-03-01T10:00:0{n}Z {n} rounds of it\n" for n in range(1, 5)), encoding="utf-8"
+    )
+    watcher = start(tmp_path / "warehouse", logs)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    until(watcher, lambda: "ours.log: it has no format" in watcher.said(), "a word on the log")
+    append(
+        watcher.settings,
+        '[[training_log]]\nname = "ours"\nmeans = "step"\n'
+        "contains = ['rounds of it']\npattern = '(?P<step>[0-9]+) rounds of it'\n",
+    )
+    append(logs / "x.jsonl", lines([alive("b")]))
+
+    until_job(watcher, "ours")
+
+
 @pytest.mark.parametrize("limited_to", ["instances", "watches"])
 def test_without_notices_of_the_system_it_looks_at_times(
     tmp_path: Path, watchers: list[Watcher], limited_to: str

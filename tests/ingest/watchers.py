@@ -25,6 +25,7 @@ class Watcher:
     """`ett-ingest --watch` on a warehouse; what it says goes to a file."""
 
     warehouse: Path
+    settings: Path
     log: Path
     process: subprocess.Popen[bytes]
 
@@ -52,7 +53,7 @@ def start(
             stdout=out,
             stderr=out,
         )
-    return Watcher(warehouse, log, process)
+    return Watcher(warehouse, settings, log, process)
 
 
 def until(watcher: Watcher, holds: Callable[[], object], what: str) -> None:
