@@ -55,8 +55,26 @@ def run(watch: Watch) -> None:
     same is told and tried again: a disk may have room tomorrow.
     """
     logging.getLogger("watchfiles").setLevel(logging.WARNING)  # else a line for every change
-    with _told_to_end() as stop:
-        _Watcher(watch, stop).run()
+    _LOG.addFilter(_on_one_line)
+    try:
+        with _told_to_end() as stop:
+            _Watcher(watch, stop).run()
+    finally:
+        _LOG.removeFilter(_on_one_line)
+
+
+def _on_one_line(record: logging.LogRecord) -> bool:
+    """Whatever names a line tells, none can look like another line. Lets all through."""
+    record.msg, record.args = "".join(map(_shown, record.getMessage())), None
+    return True
+
+
+def _shown(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    # how Python keeps a byte that is no UTF-8
+    is_byte = "\udc80" <= letter <= "\udcff"
+    return f"\\x{ord(letter) - 0xDC00:02x}" if is_byte else ascii(letter)[1:-1]
 
 
 @contextmanager

@@ -416,6 +416,23 @@ def test_without_notices_of_the_system_it_looks_at_times(
     until_job(watcher, "a")
 
 
+def test_no_name_makes_a_line_of_its_own(tmp_path: Path, watchers: list[Watcher]) -> None:
+    forged = "bad\nWARNING root: fake.xyz"
+    logs = tmp_path / "logs"
+    (logs / "real").mkdir(parents=True)
+    (logs / f"link {forged}").symlink_to(tmp_path)
+    (logs / f"file {forged}").write_bytes(b"\x00 no dump\n" * 9)
+    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", logs, tmp_path / f"late {forged}")
+    watchers.append(watcher)
+    until(watcher, lambda: watcher.said().count("left aside") == 2, "a word on both")
+
+    said = watcher.said()
+    assert "WARNING root" not in {line[:12] for line in said.splitlines()}
+    for name in ("link", "file", "late"):
+        assert f"{name} bad\\nWARNING root: fake.xyz" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
