@@ -16,6 +16,7 @@ TICK_SECONDS = 1.0
 POLL_SECONDS = 5.0
 # a network file system tells nobody what others write, and a queue of notices may overflow
 LOOK_AGAIN_SECONDS = 60.0
+_UNDECODED = "Unable to decode path"  # as the library says of a name that is no UTF-8
 
 _LOG = logging.getLogger("ingest")
 _Changes = Generator[set[tuple[Change, str]], None, None]
@@ -95,7 +96,9 @@ class Notices:
             self._has_closed_folders = True
             self.close()
             self._folders = {}
-        except (OSError, RuntimeError) as error:  # a limit of inotify comes as either
+        # a limit of inotify comes as either of the first; a name that is no UTF-8 as either of the
+        # last: that of a folder that is listened to, or of a file in one
+        except (OSError, RuntimeError, UnicodeError) as error:
             self._give_up(error)
         return True
 
@@ -105,9 +108,20 @@ class Notices:
             self._folders = {}  # a folder went away meanwhile: listen to those that are left
             return
         self._is_polling = True
+        why, then = _told(error)
         _LOG.warning(
             "the system cannot tell what changes (%s): looking every %.0f s instead. "
-            "Raise fs.inotify.max_user_watches or max_user_instances, then start anew.",
-            error,
+            "%s, then start anew.",
+            why,
             POLL_SECONDS,
+            then,
         )
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """Why there are no notices, and what would bring them back."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object} is no name in UTF-8", "Give it another name"
+    if _UNDECODED in str(error):
+        return f"a name is no UTF-8: {error}", "Give it another name"
+    return str(error), "Raise fs.inotify.max_user_watches or max_user_instances"

@@ -416,6 +416,32 @@ def test_without_notices_of_the_system_it_looks_at_times(
     until_job(watcher, "a")
 
 
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_with_a_name_that_is_no_utf8_it_looks_at_times_and_says_why(
+    tmp_path: Path, watchers: list[Watcher], is_folder: bool
+) -> None:
+    logs = Path(os.fsdecode(bytes(tmp_path / "logs") + b"\xff" * is_folder))
+    logs.mkdir()
+    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", logs)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    Path(os.fsdecode(bytes(logs / "y.") + b"\xff")).write_text(lines([alive("b")]))
+    until_job(watcher, "b")
+    append(logs / "x.jsonl", lines([alive("c")]))
+    until_job(watcher, "c")
+
+    why = (
+        f"({tmp_path / 'logs'}\\xff is no name in UTF-8)"
+        if is_folder
+        else f'(a name is no UTF-8: Unable to decode path "{logs / "y."}\\xFF" to string)'
+    )
+    assert [
+        f"WARNING ingest: the system cannot tell what changes {why}: looking every 5 s instead. "
+        "Give it another name, then start anew."
+    ] == [line for line in watcher.said().splitlines() if line.startswith("WARNING")]
+
+
 def test_no_name_makes_a_line_of_its_own(tmp_path: Path, watchers: list[Watcher]) -> None:
     forged = "bad\nWARNING root: fake.xyz"
     logs = tmp_path / "logs"
