@@ -6,9 +6,11 @@ Written by the watcher, read by the exporter, which must not know how dumps are 
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 FILE = "watch.json"
 
@@ -51,10 +53,18 @@ def read(warehouse: Path) -> Watching | None:
         said = json.loads(place(warehouse).read_text(encoding="utf-8"))
         succeeded_at = said["succeeded_at"]
         return Watching(
-            float(said["written_at"]),
-            None if succeeded_at is None else float(succeeded_at),
-            float(said["lag_seconds"]),
-            int(said["backlog_files"]),
+            _number(said["written_at"]),
+            None if succeeded_at is None else _number(succeeded_at),
+            _number(said["lag_seconds"]),
+            int(_number(said["backlog_files"])),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    # the last two come of numbers past all bounds, and of brackets within brackets
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
+
+
+def _number(told: Any) -> float:
+    number = float(told)
+    if not math.isfinite(number):
+        raise ValueError(f"{told} is past all bounds")
+    return number

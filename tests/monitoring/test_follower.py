@@ -99,7 +99,31 @@ def test_how_the_watcher_is_shows_in_the_next_scrape_though_nothing_is_published
     assert without.items() <= then.items()
 
 
-@pytest.mark.parametrize("said", ["", "{", "[]", '{"written_at": 1}', '{"lag_seconds": "x"}'])
+def watched(**other: str) -> str:
+    """What a watcher says, with other numbers in the place of some."""
+    told = {"written_at": "1", "succeeded_at": "1", "lag_seconds": "0", "backlog_files": "0"}
+    return "{" + ", ".join(f'"{name}": {said}' for name, said in (told | other).items()) + "}"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "{",
+        "[]",
+        '{"written_at": 1}',
+        '{"lag_seconds": "x"}',
+        watched(backlog_files="1e400"),
+        watched(backlog_files="9" * 400),
+        watched(written_at="9" * 400),
+        watched(written_at="9" * 5_000),
+        watched(succeeded_at="1e400"),
+        watched(lag_seconds="NaN"),
+        "[" * 100_000,
+        watched(backlog_files="[" * 100_000),
+    ],
+    ids=range(13),
+)
 def test_a_watcher_that_says_nothing_that_can_be_read_costs_no_other_family(
     warehouse: Path, exporter: Exporter, said: str
 ) -> None:
