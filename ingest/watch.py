@@ -5,7 +5,10 @@ The warehouse is held only while something is loaded and published: other comman
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import re
 import signal
 import threading
 import time
@@ -33,6 +36,12 @@ from queries import watching
 _LAST_WAIT_SECONDS = 60.0
 _RESTS = 2  # times `publish_every` without a change: then a last line without its end counts
 _SETTLING_SECONDS = 0.2  # between two looks at a file of settings that somebody may be writing
+# no room, or no permission: what the system says of it stands in whatever an error says
+_REFUSALS = tuple(
+    os.strerror(number)
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+)
+_NUMBER = re.compile(r"\d+")
 _LOG = logging.getLogger("ingest")
 
 
@@ -89,6 +98,35 @@ def _told_to_end() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class _Troubles:
+    """What keeps the watcher from something that it tries again and again: each told once."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, str] = {}
+
+    def tell(self, doing: str, error: Exception, sentence: str) -> None:
+        """Say it, unless it was said, whatever it kept from being done, and is not over since."""
+        kind = _kind(error)
+        if kind not in self._told:
+            _LOG.warning("%s", sentence)
+            self._told[kind] = doing
+
+    def are_over(self, doing: str) -> None:
+        """What was tried succeeded: troubles that come back are told anew."""
+        self._told = {kind: what for kind, what in self._told.items() if what != doing}
+
+
+def _kind(error: Exception) -> str:
+    """What the disk refuses is told in other words each time, by the engine and by the system."""
+    said = str(error)
+    if isinstance(error, UnusableArguments):  # of the file of settings
+        return said
+    if refused := next((why for why in _REFUSALS if why in said), None):
+        return refused
+    # the engine tells sizes and places too
+    return _NUMBER.sub("", said) if isinstance(error, duckdb.Error) else said
 
 
 class _SettingsFile:
@@ -156,7 +194,7 @@ class _Watcher:
         self._succeeded_at: float | None = None
         # at first in any case: whether the warehouse can be written is known at once
         self._must_open = True
-        self._told: set[str] = set()
+        self._troubles = _Troubles()
         self._written = 0.0
 
     def run(self) -> None:
@@ -185,7 +223,7 @@ class _Watcher:
         self._must_open = not is_done
         if is_done and not self._stop.is_set():
             self._succeeded_at = time.time()
-            self._told.clear()
+            self._troubles.are_over("load")
         return not is_done or self._news.is_waiting()
 
     def _see(self) -> None:
@@ -232,12 +270,14 @@ class _Watcher:
                 round_ = Round(opened, self._watch, self._news, self._stop)
                 return round_.load(due, is_end=is_end)
         except WarehouseBusy as error:
-            self._say_once(f"waiting: {error}")
+            self._troubles.tell("load", error, f"waiting: {error}")
             return False
         except (IngestError, duckdb.Error, OSError) as error:
             if self._succeeded_at is None and isinstance(error, WarehouseUnusable):
                 raise
-            self._say_once(f"{watch.folder}: {error}. It is tried again; nothing is lost.")
+            said = str(error).rstrip().removesuffix(".")
+            then = "It is tried again; nothing is lost."
+            self._troubles.tell("load", error, f"{watch.folder}: {said}. {then}")
             return False
 
     def _follow_settings(self, opened: Warehouse) -> None:
@@ -258,11 +298,6 @@ class _Watcher:
         if is_of_others:
             _LOG.info("%s was of other settings: all is computed anew", opened.folder)
 
-    def _say_once(self, problem: str) -> None:
-        if problem not in self._told:
-            _LOG.warning("%s", problem)
-        self._told.add(problem)
-
     def _tell(self) -> None:
         """Say on disk how it goes, as often as may be published."""
         if time.monotonic() - self._written < self._every:
@@ -273,5 +308,7 @@ class _Watcher:
         )
         try:
             watching.write(self._watch.folder, said)
+            self._troubles.are_over("tell")
         except OSError as error:
-            _LOG.warning("%s cannot be written: %s", watching.place(self._watch.folder), error)
+            place = watching.place(self._watch.folder)
+            self._troubles.tell("tell", error, f"{place} cannot be written: {error}")

@@ -299,6 +299,49 @@ def test_what_could_not_be_published_is_published_once_it_can_be(
 
     until_job(watcher, "a")
     assert 1 == watcher.said().count("It is tried again")
+    assert ".." not in watcher.said()
+
+
+def test_a_lost_permission_is_told_once_whatever_it_keeps_from_being_done(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log, wrapped=ordinary())
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    told(watcher)
+    watcher.warehouse.chmod(0o500)
+    append(log, lines([alive("b")]))
+    until(watcher, lambda: "Permission denied" in watcher.said(), "a word on it")
+    time.sleep(3)  # times enough to try it again, and to say how it goes
+    watcher.warehouse.chmod(0o700)
+    until_job(watcher, "b")
+
+    assert 1 == watcher.said().count("Permission denied"), watcher.said()
+
+
+def test_that_it_cannot_say_how_it_goes_is_told_once_until_it_can(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    in_the_way = watching.place(watcher.warehouse).with_suffix(".building")
+    said = "watch.json cannot be written"
+    for times in (1, 2):
+        before = told(watcher)
+        until(watcher, lambda before=before: told(watcher) != before, "its next word")
+        in_the_way.mkdir()
+        until(watcher, lambda times=times: watcher.said().count(said) == times, "a word on it")
+        append(log, lines([alive(f"after {times}")]))
+        until_job(watcher, f"after {times}")
+        time.sleep(1)
+        in_the_way.rmdir()
+
+    assert 2 == watcher.said().count(said), watcher.said()
 
 
 def at_target(ratio: float) -> str:
@@ -476,6 +519,22 @@ def test_what_makes_no_sense_with_watching_is_refused(
 
     assert 2 == status
     assert why in capsys.readouterr().err
+
+
+def test_what_is_told_of_a_warehouse_that_cannot_be_written_later_ends_with_one_dot(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, warehouse = tmp_path / "x.jsonl", tmp_path / "warehouse"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(warehouse, log)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    until(watcher, lambda: told(watcher).succeeded_at, "a first success")
+    warehouse.rename(tmp_path / "moved")
+    warehouse.touch()
+    append(log, lines([alive("b")]))
+
+    until(watcher, lambda: "another folder. It is tried again" in watcher.said(), "a word on it")
 
 
 def test_a_warehouse_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
