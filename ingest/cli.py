@@ -155,12 +155,13 @@ def _count(text: str) -> int:
 
 
 def _watch(chosen: argparse.Namespace) -> watch.Watch:
+    if "" in chosen.paths:
+        raise UnusableArguments("a path is empty. Give a file, a folder or a pattern.")
     for given, why in (
         (chosen.dry_run, "--dry-run ends, --watch does not"),
         (chosen.max_rejected is not None, "--max-rejected is about the end, which never comes"),
         (chosen.as_of is not None, "--as-of is a moment, and the files go on"),
         ("-" in chosen.paths, "standard input cannot be watched"),
-        ("" in chosen.paths, "a path is empty"),
     ):
         if given:
             raise UnusableArguments(f"{why}. Leave one of them out.")

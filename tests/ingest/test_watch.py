@@ -509,7 +509,7 @@ def test_no_name_makes_a_line_of_its_own(tmp_path: Path, watchers: list[Watcher]
         (["--watch", "--as-of", "2026-03-01T00:00:00Z", "x"], "--as-of is a moment"),
         (["--watch", "--max-rejected", "1", "x"], "--max-rejected is about the end"),
         (["--watch", "-"], "standard input cannot be watched"),
-        (["--watch", ""], "a path is empty"),
+        (["--watch", ""], "a path is empty. Give a file, a folder or a pattern.\n"),
     ],
 )
 def test_what_makes_no_sense_with_watching_is_refused(
