@@ -94,8 +94,9 @@ class Round:
             due = [] if self._stop.is_set() or is_end else more
         self._is_known()
         shutil.rmtree(self._follower.copies, ignore_errors=True)
-        if published is not None and not self._stop.is_set():
-            return publish.is_published(self._warehouse)
+        is_early = published is not None and not self._stop.is_set()
+        if is_early and not publish.is_published(self._warehouse):
+            return False
         self._publish()
         return True
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import threading
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -45,6 +45,7 @@ class Looks:
 
     folder: Path
     arguments: tuple[str, ...]
+    settings: Settings = field(default_factory=Settings)
     news: Unhurried = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class Looks:
 
     def look(self) -> None:
         watch = Watch(
-            self.arguments, self.folder, Settings(), Reading(None, ZoneInfo("UTC")), None,
+            self.arguments, self.folder, self.settings, Reading(None, ZoneInfo("UTC")), None,
             lambda: MOMENT,
         )  # fmt: skip
         known = [one.sight for one in self.news.handled.values()]
@@ -319,6 +320,17 @@ def test_half_a_line_of_text_waits_for_its_end(watched: Looks, log: Path) -> Non
 )
 def test_the_names_that_a_rotated_log_may_have_had(name: str, earlier: list[str]) -> None:
     assert [name, *earlier] == names(name)
+
+
+def test_of_two_files_of_one_content_none_waits_when_the_first_is_published(
+    watched: Looks, log: Path
+) -> None:
+    watched.settings = Settings(publish_every=timedelta(microseconds=1))
+    for name in ("x.log", "y.log"):
+        log.with_name(name).write_text(lines("a"), encoding="utf-8")
+    watched.look()
+
+    assert (0, 0.0) == (watched.news.backlog(), watched.news.lag_seconds())
 
 
 def test_a_link_out_of_a_watched_folder_is_not_followed(tmp_path: Path) -> None:
