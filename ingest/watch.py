@@ -135,19 +135,22 @@ class _SettingsFile:
     def __init__(self, settings: Settings) -> None:
         self.problem: str | None = None
         self._settings = settings
+        self._place = places.config()
+        # what a pipe gave is gone
+        self._is_fixed = os.path.exists(self._place) and not os.path.isfile(self._place)
         # none has it: a file that changed since these settings were read is read again
         self._content: bytes | str | None = ""
 
     def changed(self) -> Settings | None:
         """What it sets now; None: what it set at the last look. A broken one sets nothing else."""
-        content = _settled(self._content)
+        content = self._content if self._is_fixed else _settled(self._content)
         if content == self._content:
             return None
         is_first, self._content = self._content == "", content
         try:
             # how long files rest depends on it from the start
             settings = replace(found_settings(), publish_every=self._settings.publish_every)
-        except UnusableArguments as error:
+        except (OSError, UnusableArguments) as error:  # the first where its folder is closed
             self.problem = str(error).removesuffix(".")
             _LOG.warning("%s. The settings of before stay until it is mended.", self.problem)
             return None
@@ -155,7 +158,7 @@ class _SettingsFile:
         if settings == self._settings and is_first:
             return None
         what = "is gone: the defaults hold" if content is None else "was read again and holds"
-        _LOG.info("%s %s from now on, for what is loaded already too", places.config(), what)
+        _LOG.info("%s %s from now on, for what is loaded already too", self._place, what)
         is_same, self._settings = settings == self._settings, settings
         return None if is_same else settings
 

@@ -441,6 +441,41 @@ def test_what_new_settings_let_it_read_is_read_though_it_was_left_aside(
     until_job(watcher, "ours")
 
 
+def test_settings_that_come_from_a_pipe_stay(tmp_path: Path, watchers: list[Watcher]) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines(life("a")), encoding="utf-8")
+    (tmp_path / "given.toml").write_text(at_target(0.75), encoding="utf-8")
+    script = 'exec 9< <(cat "$0"); export ETT_CONFIG=/dev/fd/9; exec "$@"'
+    piped = ["bash", "-c", script, str(tmp_path / "given.toml")]
+    watcher = start(tmp_path / "warehouse", log, wrapped=piped)
+    watchers.append(watcher)
+    for job in ("b", "c"):
+        append(log, lines(life(job)))
+        until_job(watcher, job)
+
+    assert [(0.75,)] == targets(watcher)
+
+
+def test_settings_whose_folder_is_closed_are_broken_ones(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, closed = tmp_path / "x.jsonl", tmp_path / "closed"
+    closed.mkdir()
+    log.write_text(lines(life("a")), encoding="utf-8")
+    settings = closed / "ett.toml"
+    settings.write_text("publish_every = 0.3\n", encoding="utf-8")
+    wrapped = [*ordinary(), "env", f"ETT_CONFIG={settings}"]
+    watcher = start(tmp_path / "warehouse", log, wrapped=wrapped)
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    closed.chmod(0)
+    append(log, lines(life("b")))
+    until_job(watcher, "b")
+    closed.chmod(0o700)
+
+    assert "The settings of before stay until it is mended." in watcher.said()
+
+
 @pytest.mark.parametrize("limited_to", ["instances", "watches"])
 def test_without_notices_of_the_system_it_looks_at_times(
     tmp_path: Path, watchers: list[Watcher], limited_to: str
