@@ -257,7 +257,7 @@ class _Watcher:
         due = self._news.followed()
         if due or self._must_open:
             self._load(due, is_end=True)
-        watching.forget(self._watch.folder)
+        self._forget()
         left = self._news.backlog()
         _LOG.info("ended%s", f"; left for the next start: {counted(left, 'file')}" if left else "")
 
@@ -315,3 +315,11 @@ class _Watcher:
         except OSError as error:
             place = watching.place(self._watch.folder)
             self._troubles.tell("tell", error, f"{place} cannot be written: {error}")
+
+    def _forget(self) -> None:
+        try:
+            watching.forget(self._watch.folder)
+        except OSError as error:
+            place = watching.place(self._watch.folder)
+            then = "Remove it: until then it looks as if this had stalled"
+            _LOG.warning("%s cannot be removed: %s. %s.", place, error, then)

@@ -321,6 +321,25 @@ def test_a_lost_permission_is_told_once_whatever_it_keeps_from_being_done(
     assert 1 == watcher.said().count("Permission denied"), watcher.said()
 
 
+def test_told_to_end_while_it_may_not_write_it_ends_and_says_what_stays(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(tmp_path / "warehouse", log, wrapped=ordinary())
+    watchers.append(watcher)
+    until_job(watcher, "a")
+    told(watcher)
+    watcher.warehouse.chmod(0o500)
+    append(log, lines([alive("b")]))
+    status = watcher.end()
+    watcher.warehouse.chmod(0o700)
+
+    assert 0 == status, watcher.said()
+    assert f"{watching.place(watcher.warehouse)} cannot be removed: " in watcher.said()
+    assert watcher.said().endswith("ended; left for the next start: 1 file\n")
+
+
 def test_that_it_cannot_say_how_it_goes_is_told_once_until_it_can(
     tmp_path: Path, watchers: list[Watcher]
 ) -> None:
