@@ -5,10 +5,7 @@ The warehouse is held only while something is loaded and published: other comman
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
-import re
 import signal
 import threading
 import time
@@ -19,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import arrivals, facts, places, warehouse
+from ingest import arrivals, facts, warehouse
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseBusy, WarehouseUnusable
 from ingest.formats import Format
@@ -27,7 +24,9 @@ from ingest.moment import Moment
 from ingest.news import News
 from ingest.notices import Notices
 from ingest.round import Round
-from ingest.settings import Settings, as_text, found_settings
+from ingest.settings import Settings, as_text
+from ingest.settings_file import SettingsFile
+from ingest.troubles import Troubles
 from ingest.warehouse import Warehouse
 from ingest.words import counted
 from queries import watching
@@ -35,13 +34,6 @@ from queries import watching
 # a supervisor waits longer, and what is not loaded by then is loaded at the next start
 _LAST_WAIT_SECONDS = 60.0
 _RESTS = 2  # times `publish_every` without a change: then a last line without its end counts
-_SETTLING_SECONDS = 0.2  # between two looks at a file of settings that somebody may be writing
-# no room, or no permission: what the system says of it stands in whatever an error says
-_REFUSALS = tuple(
-    os.strerror(number)
-    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
-)
-_NUMBER = re.compile(r"\d+")
 _LOG = logging.getLogger("ingest")
 
 
@@ -100,104 +92,19 @@ def _told_to_end() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-class _Troubles:
-    """What keeps the watcher from something that it tries again and again: each told once."""
-
-    def __init__(self) -> None:
-        self._told: dict[str, str] = {}
-
-    def tell(self, doing: str, error: Exception, sentence: str) -> None:
-        """Say it, unless it was said, whatever it kept from being done, and is not over since."""
-        kind = _kind(error)
-        if kind not in self._told:
-            _LOG.warning("%s", sentence)
-            self._told[kind] = doing
-
-    def are_over(self, doing: str) -> None:
-        """What was tried succeeded: troubles that come back are told anew."""
-        self._told = {kind: what for kind, what in self._told.items() if what != doing}
-
-
-def _kind(error: Exception) -> str:
-    """What the disk refuses is told in other words each time, by the engine and by the system."""
-    said = str(error)
-    if isinstance(error, UnusableArguments):  # of the file of settings
-        return said
-    if refused := next((why for why in _REFUSALS if why in said), None):
-        return refused
-    # the engine tells sizes and places too
-    return _NUMBER.sub("", said) if isinstance(error, duckdb.Error) else said
-
-
-class _SettingsFile:
-    """The file of settings, which may change meanwhile. `problem`: why it cannot be read now."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.problem: str | None = None
-        self._settings = settings
-        self._place = places.config()
-        # what a pipe gave is gone
-        self._is_fixed = os.path.exists(self._place) and not os.path.isfile(self._place)
-        # none has it: a file that changed since these settings were read is read again
-        self._content: bytes | str | None = ""
-
-    def changed(self) -> Settings | None:
-        """What it sets now; None: what it set at the last look. A broken one sets nothing else."""
-        content = self._content if self._is_fixed else _settled(self._content)
-        if content == self._content:
-            return None
-        is_first, self._content = self._content == "", content
-        try:
-            # how long files rest depends on it from the start
-            settings = replace(found_settings(), publish_every=self._settings.publish_every)
-        except (OSError, UnusableArguments) as error:  # the first where its folder is closed
-            self.problem = str(error).removesuffix(".")
-            _LOG.warning("%s. The settings of before stay until it is mended.", self.problem)
-            return None
-        self.problem = None
-        if settings == self._settings and is_first:
-            return None
-        what = "is gone: the defaults hold" if content is None else "was read again and holds"
-        _LOG.info("%s %s from now on, for what is loaded already too", self._place, what)
-        is_same, self._settings = settings == self._settings, settings
-        return None if is_same else settings
-
-
-def _settled(known: bytes | str | None) -> bytes | str | None:
-    """What the file of settings holds, once it is known or nobody writes to it: half a file may set
-    other things than the whole.
-    """
-    content = _content()
-    while content != known:
-        known = content
-        time.sleep(_SETTLING_SECONDS)
-        content = _content()
-    return content
-
-
-def _content() -> bytes | str | None:
-    """What the file of settings holds. None: there is none. A text: why it cannot be read."""
-    try:
-        return places.config().read_bytes()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnusableArguments) as error:
-        return str(error)
-
-
 class _Watcher:
     """Looks, loads, publishes; `run` returns when it is told to end."""
 
     def __init__(self, watch: Watch, stop: threading.Event) -> None:
         self._watch = watch
-        self._settings_file = _SettingsFile(watch.settings)
+        self._settings_file = SettingsFile(watch.settings)
         self._stop = stop
         self._every = watch.settings.publish_every.total_seconds()
         self._news = News(_RESTS * self._every)
         self._succeeded_at: float | None = None
         # at first in any case: whether the warehouse can be written is known at once
         self._must_open = True
-        self._troubles = _Troubles()
+        self._troubles = Troubles()
         self._written = 0.0
 
     def run(self) -> None:
