@@ -402,7 +402,8 @@ def test_settings_that_change_meanwhile_hold_from_then_on(
 
     assert [(0.75,)] == after_another
     assert 3 == watcher.said().count(f"{watcher.settings} was read again")
-    assert 1 == watcher.said().count("was of other settings: all is computed anew")
+    # the first change by whichever of both saw it first
+    assert watcher.said().count("was of other settings: all is computed anew") in (1, 2)
 
 
 def test_while_the_settings_are_broken_the_old_ones_hold_and_undo_no_others(
