@@ -26,7 +26,7 @@ _OWN_NUMBERS = """
     select told.job_no, job_keys.job_key, told.cluster
     from (
         select job_no, source_no, cluster from told_events where file_no >= $1
-        union
+        union all
         select job_no, source_no, null from plain_events where file_no >= $1
     ) as told
     inner join job_keys on told.job_no = job_keys.job_no
