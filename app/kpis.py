@@ -131,7 +131,7 @@ def against(ratio: float | None, target: float | None) -> str:
     distance = words.points(abs(ratio - target)).lstrip("+")
     far = f"{distance} {'above' if ratio >= target else 'short'}"
     if ratio < target and distance == words.points(0.0):
-        far = "missed by less than that shows"
+        far = "less than 0.1 pp short"
     return f"target {words.ratio(target, 0)}, {far}"
 
 

@@ -108,7 +108,7 @@ def compute(connection: duckdb.DuckDBPyConnection, *layers: str, stores_all: boo
 
     Reads the temporary tables `scoped_events`, `woven_jobs`, `calendar`, `calendar_pieces`,
     `exclusions`, `settings` (for alerts and rollups `touched_days`) and the warehouse's `files`,
-    `sources`, `job_keys`, `scheduler_jobs`.
+    `sources`, `job_keys`, `scheduler_jobs`, `job_links`.
     """
     connection.execute(_AREA_NAME)
     for model in models(*layers):

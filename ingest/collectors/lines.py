@@ -80,7 +80,8 @@ _TIME = re.compile(
     + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:)"  # what loggers put behind it
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
 )
-_SLASHED = re.compile(rb"(?<!\d)(\d\d)/(\d\d)/(\d{4})[ -]\d\d:\d\d:\d\d")
+# begins with the slash, which is looked for at once: digits are everywhere
+_SLASHED = re.compile(rb"/(?<=(?<!\d)(\d\d)/)(\d\d)/(\d{4})[ -]\d\d:\d\d:\d\d")
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 
 

@@ -2,15 +2,19 @@
 -- grain: one row per row_no
 with
 
--- a native job whose id is a number is the scheduler's
+-- a native job whose id is a number is the scheduler's, as was noted with its events
 numbers as (
 
     select
         woven.job_no,
-        job_keys.job_key as scheduler_job
+        links.scheduler_job
     from woven_jobs as woven
     inner join job_keys on woven.job_no = job_keys.job_no
-    where regexp_full_match(job_keys.job_key, '[0-9]+([_+][0-9]+)?')
+    inner join job_links as links
+        on
+            job_keys.job_no = links.job_no
+            and job_keys.job_key = links.scheduler_job
+    group by woven.job_no, links.scheduler_job
 
 )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from datetime import date, timedelta
+from pathlib import Path
 
 import plotly.graph_objects as go
 import polars as pl
 import pytest
 
+import queries
 from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
 from app.charts.load import preemption_by_load
@@ -110,6 +113,17 @@ def test_a_domain_looks_the_same_however_frequent_it_is() -> None:
     )
 
     assert often == seldom
+
+
+def test_every_domain_of_the_shipped_categories_has_a_look_of_its_own() -> None:
+    with Path(queries.__file__).with_name("failure_categories.csv").open(encoding="utf-8") as rows:
+        told = sorted({(row["attribution"], row["domain"]) for row in csv.DictReader(rows)})
+    drawn = shades(days(*((0, *pair, 1) for pair in told)), LIGHT)
+    beside = shades(days(*((0, *pair, 1) for pair in told), (0, "infra", "a_new_one", 1)), LIGHT)
+
+    looks = {(each.attribution, each.fill, each.pattern) for each in drawn}
+    assert len(told) == len(looks)
+    assert set(drawn) < set(beside)
 
 
 def test_the_stack_is_in_the_order_of_attributions() -> None:
