@@ -12,6 +12,7 @@ import polars as pl
 from ingest.causes import COLUMNS, classify_frame
 from ingest.causes_rules import RuleBook
 from ingest.templates import templates
+from queries import frames
 
 # A category that a source itself gives is trusted over the rules.
 _JUDGED = "event in ('failure', 'attempt_end') and category is null"
@@ -33,7 +34,7 @@ def judge(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
         "union all by name "
         "(select event, message, exit_code, signal, category, attrs from told_events limit 0)"
     )
-    connection.register("judged", _judged(connection, "told_batch", book))
+    frames.lend(connection, "judged", _judged(connection, "told_batch", book))
     columns = ", ".join(f"judged.{column}" for column in COLUMNS)
     connection.execute(
         "create or replace temp view judged_batch as "
@@ -70,7 +71,7 @@ def judge_all(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
     connection.execute(f"update told_events set {forgotten} where cause_rule is not null")
     connection.execute("delete from unexplained_messages")
     connection.execute("delete from unmatched_templates")
-    connection.register("judged", _judged(connection, "told_events", book))
+    frames.lend(connection, "judged", _judged(connection, "told_events", book))
     assigned = ", ".join(f"{column} = judged.{column}" for column in COLUMNS)
     connection.execute(
         f"update told_events set {assigned} from judged where {_same('told_events')}"
@@ -81,10 +82,11 @@ def judge_all(connection: duckdb.DuckDBPyConnection, book: RuleBook) -> None:
 
 def _judged(connection: duckdb.DuckDBPyConnection, events: str, book: RuleBook) -> pl.DataFrame:
     """What the rules know of what these events tell: each different telling once."""
-    told = connection.sql(
+    told = frames.told(
+        connection,
         f"select distinct message, exit_code, signal, {_LINE} as attrs from {events} "
-        f"where {_JUDGED} and ({_EVIDENCE})"
-    ).pl()
+        f"where {_JUDGED} and ({_EVIDENCE})",
+    )
     judged = classify_frame(told, book).rename({"attrs": "begins"})
     return judged.filter(pl.col("cause_rule").is_not_null())
 
@@ -112,13 +114,14 @@ def _note_unexplained(connection: duckdb.DuckDBPyConnection, book: RuleBook, eve
     ).fetchone()
     if added == (0,):
         return
-    messages = connection.sql(
+    messages = frames.told(
+        connection,
         "select message, cast(sum(told) as bigint) as count, min(first_us) as first_us, "
         "max(last_us) as last_us from unexplained_messages group by message having count > 0 "
-        f"order by count desc, message limit {_MOST_MESSAGES}"
-    ).pl()
+        f"order by count desc, message limit {_MOST_MESSAGES}",
+    )
     connection.execute("delete from unmatched_templates")
-    connection.register("found", templates(messages))
+    frames.lend(connection, "found", templates(messages))
     connection.execute(
         "insert into unmatched_templates select template, count, example, first_us, last_us "
         "from found"

@@ -9,6 +9,7 @@ import polars as pl
 
 from ingest.dumps import Truncated
 from ingest.events import Reason, Rejected
+from queries import frames
 
 _COLUMNS = {
     "line_number": pl.Int64,
@@ -37,7 +38,7 @@ def add(connection: duckdb.DuckDBPyConnection, file_no: int, rejected: Sequence[
         return
     rows = [(one.line_number, str(one.reason), one.detail, one.line) for one in rejected]
     frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
-    connection.register("set_aside", frame)
+    frames.lend(connection, "set_aside", frame)
     connection.execute(f"insert into rejects select {file_no}, * from set_aside")
     connection.unregister("set_aside")
 

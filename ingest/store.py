@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import duckdb
-import polars as pl
 
 from ingest import fields
+from queries import frames
 
 TABLES = ("plain_events", "told_events")
 
@@ -121,7 +121,7 @@ def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
     parts = 1 + rows // _SORTED_AT_ONCE
     for part in range(parts):
         mine = "" if parts == 1 else f" where identity % {parts} = {part}"
-        told: pl.DataFrame = connection.sql(f"select identity from ({identities}){mine}").pl()
+        told = frames.told(connection, f"select identity from ({identities}){mine}")
         in_order = told["identity"].sort()
         if (in_order == in_order.shift()).any():
             return True

@@ -17,6 +17,7 @@ from ingest.collectors.base import Block, Collector, Dump, Line, Reading
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Item, Reason, Rejected, events_of
 from ingest.moment import Moment
+from queries import frames
 
 # The fields of `Event` as columns; everything else about them is in `ingest.events`.
 COLUMNS = {
@@ -342,9 +343,7 @@ def _append(target: Target, frame: pl.DataFrame, reading: Reading) -> None:
     cluster = "coalesce(told.cluster, $cluster)" if "cluster" in frame.columns else "$cluster"
     columns = [f'told."{name}" as {_NAMES.get(name, name)}' for name in frame.columns]
     named = [column for column in columns if column != 'told."cluster" as cluster']
-    # as polars holds it: the older layout of texts would be another copy
-    arrow = frame.to_arrow(compat_level=pl.CompatLevel.newest())
-    target.connection.register("told", arrow)
+    frames.lend(target.connection, "told", frame)
     target.connection.execute(
         f"insert into {target.table} by name select {target.file_no} as file_no, "
         f"{target.source_no} as source_no, {cluster} as cluster, {', '.join(named)} from told",

@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from queries import model
+from queries import frames, model
 from queries.detection import sentences, series
 from queries.regressions import SCHEMAS, Settings, detect
 
@@ -225,8 +225,7 @@ def cells(connection: duckdb.DuckDBPyConnection, through: date) -> pl.DataFrame:
     `series.COLUMNS`. Leaves them as the temporary view `read_cells`.
     """
     connection.execute(_READ.format(through=through))
-    told: pl.DataFrame = connection.sql(_CELLS).pl()
-    return told.cast(dict(series.COLUMNS))  # type: ignore[arg-type]
+    return frames.told(connection, _CELLS).cast(dict(series.COLUMNS))  # type: ignore[arg-type]
 
 
 def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
@@ -393,6 +392,6 @@ def _last_complete_day(connection: duckdb.DuckDBPyConnection) -> date:
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
-    connection.register("told", frame.to_arrow())
+    frames.lend(connection, "told", frame)
     connection.execute(f"create or replace temp table {name} as select * from told")
     connection.unregister("told")

@@ -220,3 +220,23 @@ def test_help_is_all_that_a_command_says_that_is_asked_for_it(script: str) -> No
 
     assert (0, "") == (helped.returncode, helped.stderr)
     assert helped.stdout.startswith(("usage: ", "Usage: "))
+
+
+def test_a_small_ingest_loads_no_library_that_only_large_ones_need(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    events.write_text('{"ts": "2026-03-01T00:00:00Z", "job_id": "1", "event": "run_start"}\n')
+    table = ROOT / "sample_data" / "dumps" / "slurm" / "snap2_quiet" / "sacct_D_P_admin.txt"
+    run = (
+        "import sys; from ingest.cli import main; main(sys.argv[1:]); "
+        "print([name for name in ('numba', 'pyarrow') if name in sys.modules])"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", run, "--warehouse", tmp_path / "warehouse", events, table],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert (0, "[]") == (told.returncode, told.stdout.splitlines()[-1])

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from queries import frames
 from queries.detection.metrics import Depth, metric
 from queries.detection.sentence import Told, sentence
 
@@ -78,7 +79,7 @@ _Answers = dict[_Key, list[tuple[Any, ...]]]
 
 def told(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Columns team, metric, started_on, sentence; reads `found_regressions` and its evidence."""
-    rows = connection.sql(_REGRESSIONS).pl().to_dicts()
+    rows = frames.told(connection, _REGRESSIONS).to_dicts()
     selects = (_PARTS, _GROWN, _CAUSES, _CHANGES, _SYMPTOMS)
     answers = [_by_regression(connection, select) for select in selects]
     return pl.DataFrame(
