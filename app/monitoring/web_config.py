@@ -33,6 +33,20 @@ class UnusableWebConfig(ValueError):
     """Names the file, the key and what would be right."""
 
 
+class _EachKeyOnce(yaml.SafeLoader):
+    """Refuses what is told twice: of two passwords of one name only the last would count."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        known = set()
+        for key, _ in node.value:
+            if key.value in known:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"{key.value} is told twice", problem_mark=key.start_mark
+                )
+            known.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 @dataclass(frozen=True, slots=True)
 class Tls:
     """Files are absolute; `clients` says which certificates clients must show."""
@@ -55,7 +69,7 @@ class WebConfig:
 def read_web_config(path: Path) -> WebConfig:
     """Read the file; relative paths in it start from its folder. Raises UnusableWebConfig."""
     try:
-        table = yaml.safe_load(path.read_text(encoding="utf-8"))
+        table = _EachKeyOnce(path.read_text(encoding="utf-8")).get_single_data()
     except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError, ValueError) as error:
         raise UnusableWebConfig(f"{path} cannot be read: {_in_one_line(error)}") from None
     if not isinstance(table, dict) or not table:
@@ -158,5 +172,8 @@ def _refuse_unknown(path: Path, table: dict[str, Any], known: tuple[str, ...], p
 
 
 def _in_one_line(error: Exception) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem and error.problem_mark:
+        # its own words show the line, in which a password may be
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
     told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(told.split())

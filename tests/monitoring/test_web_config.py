@@ -213,8 +213,11 @@ def test_answers_tell_a_browser_to_do_nothing_with_them(follower: Follower) -> N
     [
         ("", "must have tls_server_config, basic_auth_users or both"),
         ("[]", "must have tls_server_config"),
-        ("a: b: c", "cannot be read: mapping values"),
-        ("!!python/object/apply:os.system ['id']", "cannot be read: could not determine"),
+        ("a: b: c", "cannot be read: line 1: mapping values"),
+        ("basic_auth_users:\n  ann: hunter2: x", "cannot be read: line 2: mapping values"),
+        ("basic_auth_users: {ann: hunter2", "cannot be read: line 1: expected ',' or '}'"),
+        ("ann: 'hunter2", "cannot be read: line 1: found unexpected end of stream"),
+        ("!!python/object/apply:os.system ['id']", "cannot be read: line 1: could not determine"),
         ("[" * 5000, "cannot be read: "),
         ("http_server_config: {http2: true}", "http_server_config is no setting of ett-exporter"),
         ("tls_server_config: 5", "tls_server_config must have keys below it"),
@@ -242,6 +245,11 @@ def test_answers_tell_a_browser_to_do_nothing_with_them(follower: Follower) -> N
         ("basic_auth_users: [ann]", "basic_auth_users must have keys below it"),
         ("basic_auth_users: {5: x}", "basic_auth_users: 5 must be a name"),
         ("basic_auth_users: {'a:b': x}", "'a:b' must be a name without a colon"),
+        (
+            f"basic_auth_users: {{ann: '{HASH}', bob: '{HASH}', ann: hunter2}}",
+            "cannot be read: line 1: ann is told twice",
+        ),
+        ("{basic_auth_users: {}, basic_auth_users: {ann: hunter2}}", "basic_auth_users is told"),
         ("basic_auth_users: {ann: hunter2}", "basic_auth_users.ann must be the password's bcrypt"),
     ],
 )
