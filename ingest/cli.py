@@ -286,8 +286,7 @@ class _Run:
         """Load files in batches and publish what they changed."""
         published = time.monotonic()
         facts.prepare(self.warehouse)
-        if not self.is_dry:
-            facts.follow(self.warehouse, self.settings)
+        facts.follow(self.warehouse, self.settings, is_dry=self.is_dry)
         known = Known(self.warehouse.connection, files)
         with Progress(sum(file.bytes for file in files)) as progress:
             for batch in plan.batches(self._incoming(files, known, summary, progress)):

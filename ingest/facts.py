@@ -81,10 +81,10 @@ def prepare(warehouse: Warehouse) -> None:
     connection.execute("commit")
 
 
-def follow(warehouse: Warehouse, settings: Settings) -> None:
+def follow(warehouse: Warehouse, settings: Settings, *, is_dry: bool = False) -> None:
     """Let settings and models that changed hold for all that was ever ingested.
 
-    Raises UnusableArguments where what was pruned cannot follow.
+    Raises UnusableArguments where what was pruned cannot follow. A dry run does no more than that.
     """
     meta = warehouse.connection.execute(
         "select publication, settings, facts_models from meta"
@@ -93,6 +93,8 @@ def follow(warehouse: Warehouse, settings: Settings) -> None:
     if meta[1:] == (as_text(settings), model.facts_fingerprint()):
         return
     retention.refuse_what_cannot_follow(warehouse.connection, meta[1], as_text(settings))
+    if is_dry:
+        return
     if meta[2] != model.facts_fingerprint() and meta != (0, None, None):
         renew(warehouse, settings)  # another release's, or one that did not come to its end
     else:

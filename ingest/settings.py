@@ -206,8 +206,10 @@ def _detection(path: Path, table: dict[str, Any]) -> DetectionSettings:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value < math.inf:
             raise UnusableArguments(f"{path}: regressions.{name} must be a number above 0.")
-    sla_days = int(table.get("sla_days", known["sla_days"]))
-    return DetectionSettings(**{**known, **table, "sla_days": sla_days})
+    sla_days = table.get("sla_days", known["sla_days"])
+    if sla_days != int(sla_days):
+        raise UnusableArguments(f"{path}: regressions.sla_days must be a whole number of days.")
+    return DetectionSettings(**{**known, **table, "sla_days": int(sla_days)})
 
 
 def _training_logs(path: Path, value: object) -> tuple[Pattern, ...]:

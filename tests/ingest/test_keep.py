@@ -404,11 +404,16 @@ def test_settings_that_pruned_jobs_cannot_follow_are_refused(
     capsys.readouterr()
     status = warehouse_command("rebuild", warehouse)
 
-    assert 2 == status
-    assert (
-        "ett-warehouse: timezone was UTC and is now Asia/Tokyo, but the events of 14 jobs from "
-        "before 2026-03-06 were pruned"
-    ) in capsys.readouterr().err
+    refused = (
+        "timezone was UTC and is now Asia/Tokyo, but the events of 14 jobs from before 2026-03-06 "
+        "were pruned"
+    )
+    assert (2, True) == (status, f"ett-warehouse: {refused}" in capsys.readouterr().err)
+
+    new = write_dump(tmp_path / "new.jsonl", life("new"))
+    status = ingest(warehouse, "--dry-run", new)
+
+    assert (2, True) == (status, f"ett-ingest: {refused}" in capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("day", ["2026-03-20", "2062-01-01"])

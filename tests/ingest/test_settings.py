@@ -83,6 +83,8 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ("[storage]\ntemp_directory = 1", "storage.temp_directory must be a folder in quotes"),
         ('[storage]\ntemp_directory = "a\\u0000b"', "storage.temp_directory has a NUL (\\u0000)"),
         ("[storage]\nmemory = '1GiB'", "storage.memory is no setting"),
+        ("[regressions]\nsla_days = 0", "regressions.sla_days must be a number above 0"),
+        ("[regressions]\nsla_days = 0.5", "regressions.sla_days must be a whole number of days"),
         ("time_zone = 'UTC'", "'time_zone' is no setting. Known:"),
     ],
 )
