@@ -34,7 +34,7 @@ left join team_day on days.day = team_day.day and team_day.team = $1 and team_da
 where days.day between $3 and $4
 order by days.day
 """
-ENDED: Final = "of attempts that ended in these days, each counted whole"
+ENDED: Final = "of attempts that ended in these days or still run, each counted whole"
 _WEEK: Final = 7
 
 
@@ -359,7 +359,7 @@ def _row(
             show=words.hours,
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
-            note=_priced("attempts that ended, each whole", habits["gain_seconds"], chosen)
+            note=_priced("attempts ended or running, each whole", habits["gain_seconds"], chosen)
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),
             series=[],
