@@ -290,7 +290,9 @@ def test_a_week_gains_no_more_than_its_days_hold(
         ("wall", "5.4 hours a week less for the fleet, whose train loop took 156 a week"),
     ):
         assert any(gained in text for text in told[weight])
-        assert any("ended in these days or still run, each counted whole" in text for text in told[weight])
+        assert any(
+            "ended in these days or still run, each counted whole" in text for text in told[weight]
+        )
 
 
 def test_the_sliders_start_at_what_was_measured(saved: Path) -> None:
