@@ -7,11 +7,13 @@ a year that a logger leaves out is taken from the file's own time.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+import polars as pl
 
 from ingest.collectors.base import Dump, Reading
 
@@ -46,7 +48,8 @@ _LABEL = re.compile(
 _CLOCK = rb"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)"
 HALF = rb"(?:\s?([AaPp])\.?[Mm]\b\.?)?"  # of a day, where the clock has twelve hours
 # hours alone only right behind the clock: after a blank they may be any number
-_ZONE = rb"(?:\s?(Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?![\d.:])|(?<=\d)[+-]\d\d(?![\w.:])))?"
+_OFFSET = rb"Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?!\d|[.:]\d)|(?<=\d)[+-]\d\d(?![\w.:])"
+_ZONE = rb"(?:\s?(" + _OFFSET + rb"))?"
 # what stands in a bracket before a time: `[INFO|2026-03-01 10:00:00]`
 _LEVEL = rb"[A-Za-z][A-Za-z |]{0,20}(?=\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:)"
 # the whole of a level, of a logger's name in brackets, of a process in parentheses
@@ -74,11 +77,22 @@ _TIME = re.compile(
     + _ZONE
     + rb"|[IWEFC](?P<glog_day>\d{8}|\d{4})\s"
     + _CLOCK
+    + _ZONE
     + rb"|(?P<epoch>[1-3]\d{9})(?:\.(?P<part>\d{1,9})|(?P<millis>\d{3}))?(?=[\s\],:|\"}])"
     + rb"|(?P<short_day>(?:0[1-9]|1[0-2])/(?:0[1-9]|[12]\d|3[01]))\s"
     + _CLOCK
+    + _ZONE
     + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:)"  # what loggers put behind it
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
+)
+# a time that tells no offset, wherever it stands
+LOCAL_TIME = re.compile(
+    rb"(?:(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T _]|(?<!\d)\d\d/\d\d/\d{4}[ -]|[IWEFC](?:\d{4}|\d{8})\s"
+    rb"|(?<![\d/])\d\d/\d\d\s)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+(?!\d)"
+    + HALF
+    + rb"+(?!\s?(?:"
+    + _OFFSET
+    + rb"))"
 )
 # begins with the slash, which is looked for at once: digits are everywhere
 _SLASHED = re.compile(rb"/(?<=(?<!\d)(\d\d)/)(\d\d)/(\d{4})[ -]\d\d:\d\d:\d\d")
@@ -88,12 +102,14 @@ _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 class Clock(NamedTuple):
     """How times are read: the zone of those that tell none; `latest_us` is the file's own time,
     before which a time without a year lies. None: such times cannot be told. `is_day_first`: in
-    days as 05/03/2026 the day is told before the month.
+    days as 05/03/2026 the day is told before the month. `is_second`: of an hour that the autumn
+    repeats the second counts.
     """
 
     zone: ZoneInfo
     latest_us: int | None
     is_day_first: bool = False
+    is_second: bool = False
 
 
 class Time(NamedTuple):
@@ -195,6 +211,16 @@ def places_without_colours(line: bytes) -> list[int]:
     return [at for at in range(len(line)) if at not in coloured]
 
 
+def marked(texts: Sequence[bytes], marks: Sequence[str]) -> list[int]:
+    """The places of those texts that hold a mark."""
+    try:
+        told = pl.Series(texts, dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.ComputeError:  # some are no UTF-8
+        told = pl.Series([text.decode(errors="replace") for text in texts], dtype=pl.String)
+    places: list[int] = told.str.contains_any(list(marks)).arg_true().to_list()
+    return places
+
+
 def pieces(line: bytes) -> list[bytes]:
     """What carriage returns wrote over one another on one line, oldest first; no empty ones."""
     if b"\r" not in line:
@@ -271,17 +297,17 @@ def said(line: bytes, clock: Clock) -> Said:
 
 def _instant(found: re.Match[bytes], clock: Clock) -> int | None:
     if day := found["day"]:
-        return _at(day.replace(b"/", b"-"), _clock_time(found, 2), clock.zone)
+        return _at(day.replace(b"/", b"-"), _clock_time(found, 2), clock)
     if day := found["us_day"]:
         month, of_month = (day[3:5], day[:2]) if clock.is_day_first else (day[:2], day[3:5])
         if month > b"12":  # a line that somebody else wrote
             month, of_month = of_month, month
         iso = b"-".join((day[6:], month, of_month))
-        return _at(iso, _clock_time(found, 9), clock.zone)
+        return _at(iso, _clock_time(found, 9), clock)
     if day := found["glog_day"]:
-        return _glog_instant(day, (*found.group(16, 17, 18, 19), None), clock)
+        return _glog_instant(day, found.group(16, 17, 18, 19, 20), clock)
     if day := found["short_day"]:
-        return _glog_instant(day.replace(b"/", b""), (*found.group(24, 25, 26, 27), None), clock)
+        return _glog_instant(day.replace(b"/", b""), found.group(25, 26, 27, 28, 29), clock)
     seconds = int(found["epoch"]) * SECOND_US
     return seconds + _micros(found["part"] or found["millis"])
 
@@ -299,7 +325,7 @@ def _glog_instant(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock
     a log that tells none may not be the one that the reader gave.
     """
     if len(day) == 8:
-        return _at(b"-".join((day[:4], day[4:6], day[6:])), clock_time, clock.zone)
+        return _at(b"-".join((day[:4], day[4:6], day[6:])), clock_time, clock)
     if clock.latest_us is None:
         return None
     latest_us = clock.latest_us + _DAY_US
@@ -307,7 +333,7 @@ def _glog_instant(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock
     for year in range(newest, newest - _YEARS_TRIED, -1):
         iso = b"%04d-%b-%b" % (year, day[:2], day[2:])
         try:
-            at_us = _at(iso, clock_time, clock.zone)
+            at_us = _at(iso, clock_time, clock)
         except ValueError:
             continue  # no 29th of February that year
         if at_us <= latest_us:
@@ -315,12 +341,12 @@ def _glog_instant(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock
     return None
 
 
-def _at(day: bytes, clock_time: tuple[bytes | None, ...], zone: ZoneInfo) -> int:
+def _at(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock) -> int:
     hour, minute, second, fraction, offset = clock_time
     assert hour is not None and minute is not None and second is not None
     if second > b"60":
         raise ValueError("no second")
-    start_us = _minute_us(day, hour, minute, offset, zone)
+    start_us = _minute_us(day, hour, minute, offset, clock.zone, is_second=clock.is_second)
     return start_us + int(second) * SECOND_US + _micros(fraction)
 
 
@@ -329,11 +355,18 @@ def _micros(fraction: bytes | None) -> int:
 
 
 @lru_cache(maxsize=8192)
-def _minute_us(day: bytes, hour: bytes, minute: bytes, offset: bytes | None, zone: ZoneInfo) -> int:
-    """Of an hour that the autumn repeats the first counts."""
+def _minute_us(
+    day: bytes,
+    hour: bytes,
+    minute: bytes,
+    offset: bytes | None,
+    zone: ZoneInfo,
+    *,
+    is_second: bool,
+) -> int:
     told = datetime.fromisoformat(f"{day.decode()}T{hour.decode()}:{minute.decode()}:00")
     if offset is None:
-        told = told.replace(tzinfo=zone)
+        told = told.replace(tzinfo=zone, fold=is_second)
     elif offset in (b"Z", b"UTC", b"GMT"):
         told = told.replace(tzinfo=UTC)
     else:

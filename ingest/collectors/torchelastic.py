@@ -14,10 +14,11 @@ from functools import partial
 from itertools import chain
 
 from ingest.collectors.base import Collector, Dump, Line, Reading
-from ingest.collectors.lines import Clock, clock_of
+from ingest.collectors.lines import Clock, clock_of, marked
+from ingest.collectors.repeated_hour import told_apart
 from ingest.collectors.torchelastic_reader import Reader
 from ingest.collectors.torchelastic_runs import run_of, timed_neighbour
-from ingest.collectors.torchelastic_signs import marked, recognises
+from ingest.collectors.torchelastic_signs import MARKS, recognises
 from ingest.collectors.training_log import trainer_events
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
@@ -35,6 +36,7 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     end. Raises UnreadableDump where nothing can be placed in time, or in a run.
     """
     clock = clock_of(dump, reading)
+    dump = told_apart(dump, clock)
     reader = Reader(clock, run_of(dump, reading.cluster))
     set_aside: list[Rejected] = []
     has_placed = False
@@ -103,7 +105,7 @@ def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Ev
     torchrun's are added to `others`.
     """
     at = 0
-    for place in [*marked([line for _, line in batch]), len(batch)]:
+    for place in [*marked([line for _, line in batch], MARKS), len(batch)]:
         while at < place and (reader.is_busy or batch[at][0] == 1):
             yield from reader.hear(*batch[at], batch[max(0, at - _LOOKED_BACK) : at])
             if not reader.took_it:

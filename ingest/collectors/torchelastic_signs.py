@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
 # one of them stands on every line that tells something, unless it follows one that does
-_MARKS = [
+MARKS = [
     "torch/distributed/",
     "torch.distributed.",
     "torchelastic",
@@ -101,13 +99,3 @@ def recognises(name: str, head: bytes) -> bool:
         or _ERROR_FILE.match(head) is not None
         or (_TRACEBACK in head and _RANK_LOG.search(name) is not None)
     )
-
-
-def marked(texts: list[bytes]) -> list[int]:
-    """The places of those lines that have to be read: most lines of a log are the trainer's own."""
-    try:
-        told = pl.Series(texts, dtype=pl.Binary).cast(pl.String)
-    except pl.exceptions.ComputeError:  # not all of it is UTF-8
-        told = pl.Series([text.decode("utf-8", "replace") for text in texts])
-    places: list[int] = told.str.contains_any(_MARKS).arg_true().to_list()
-    return places

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from ingest.collectors import torchelastic_runs
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.lines import Clock, clock_of
+from ingest.collectors.repeated_hour import told_apart
 from ingest.collectors.training_log_identity import Place, place_of
 from ingest.collectors.training_log_patterns import Means, Pattern, patterns
 from ingest.collectors.training_log_run import Run
@@ -67,16 +68,20 @@ def is_told_by(own: tuple[Pattern, ...], head: bytes) -> bool:
 
 def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """The events of all launches. Raises UnreadableDump if nothing is told, or no time of it."""
-    signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
-    run = Run(_place(dump), reading.cluster)
+    dump, signs, run = _begun(dump, reading)
     return _told(dump, signs, run, _events(signs, run, signs.read(dump.lines())))
 
 
 def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
     """As `read`, with frames of the steps of lines that are alike."""
-    signs = Signs(patterns(reading.training_logs), clock_of(dump, reading))
-    run = Run(_place(dump), reading.cluster)
+    dump, signs, run = _begun(dump, reading)
     return _told(dump, signs, run, _items(signs, run, signs.read_many(dump.blocks())))
+
+
+def _begun(dump: Dump, reading: Reading) -> tuple[Dump, Signs, Run]:
+    clock = clock_of(dump, reading)
+    run = Run(_place(dump), reading.cluster)
+    return told_apart(dump, clock), Signs(patterns(reading.training_logs), clock), run
 
 
 def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterator[_Item]:

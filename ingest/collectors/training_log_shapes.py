@@ -17,7 +17,7 @@ MINUTE_US = 60 * SECOND_US
 _YEAR_US = 366 * 86_400 * SECOND_US
 _TIME = re.compile(
     rb"(?:\d{4}[-/]\d\d[-/]\d\d[T _]|\d\d/\d\d/\d{4}[ -]|[IWEFC](?:\d{4}|\d{8})\s)\d\d"
-    rb":(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)(?:\s?([+-]\d\d:?\d\d(?![\d.:])))?"
+    rb":(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)(?:\s?([+-]\d\d:?\d\d(?!\d|[.:]\d)))?"
 )
 _DIGIT = re.compile(rb"\d")
 _HALF = re.compile(HALF)

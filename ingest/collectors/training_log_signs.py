@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-import polars as pl
-
 from ingest.collectors.base import Block, Line
 from ingest.collectors.lines import (
     SECOND_US,
     Clock,
     Label,
     Said,
+    marked,
     pieces,
     said,
     split_bar,
@@ -106,18 +105,18 @@ class Signs:
         """Only marked lines matter, but while a traceback is open each line may be one of it."""
         recall, batch, traces = self._shapes.recall, self._batch, self._traces
         signs: list[Sign | Step | Steps | Trace] = []
-        marked = self._marked(batch)
-        known = KnownLines(self._shapes, [batch[index] for index in marked]) if are_many else None
+        places = marked(batch, self._marks)
+        known = KnownLines(self._shapes, [batch[index] for index in places]) if are_many else None
         passed = place = 0
-        while place < len(marked):
-            index = marked[place]
+        while place < len(places):
+            index = places[place]
             if traces.are_open:
                 signs += self._rest_of_traces(passed, index)
             steps = known.steps(place) if known and not traces.are_open else None
             if steps is not None:
                 signs.append(steps)
                 place += len(steps.lines)
-                passed = marked[place - 1] + 1
+                passed = places[place - 1] + 1
                 continue
             step = None if traces.are_open else recall(batch[index])
             if step is None:
@@ -134,22 +133,13 @@ class Signs:
             yield from self._line(passed)
             passed += 1
 
-    def _marked(self, texts: list[bytes]) -> list[int]:
-        """Which texts hold a mark."""
-        try:
-            told = pl.Series(texts, dtype=pl.Binary).cast(pl.String)
-        except pl.exceptions.ComputeError:  # some are no UTF-8
-            told = pl.Series([text.decode(errors="replace") for text in texts], dtype=pl.String)
-        marked: list[int] = told.str.contains_any(self._marks).arg_true().to_list()
-        return marked
-
     def _line(self, index: int) -> Iterator[Sign | Step | Trace]:
         number, line = self._first + index, self._batch[index]
         if b"\r" not in line:
             yield from self._piece(index, number, line)
             return
         told = pieces(line)
-        for at in range(len(told)) if self._traces.are_open else self._marked(told):
+        for at in range(len(told)) if self._traces.are_open else marked(told, self._marks):
             before = told[at - 1] if at else b""
             stamp = self._stamp(told) if at and at == len(told) - 1 else None
             yield from self._piece(index, number, told[at], before, stamp)
