@@ -70,7 +70,7 @@ class Number:
             return ""
         if not self.change:  # it rests on too few
             return ""
-        if not any(figure in self.change for figure in "123456789"):
+        if words.is_nothing(self.change):
             return "same"
         return (
             "better" if (self.value > self.previous) == (self.measure.better == "up") else "worse"
@@ -83,7 +83,7 @@ class Digest:
 
     week: str
     scope: filters.Scope
-    about: str  # the scope sentence
+    window: Mapping[str, Any]  # what the week is of: a row of selects.WINDOW
     published: Mapping[str, Any]
     target: float | None
     numbers: tuple[Number, ...]
@@ -144,7 +144,7 @@ def gather(week: str | None, team: str) -> Digest:
     return Digest(
         week=named(monday),
         scope=scope,
-        about=filters.sentence(scope, now),
+        window=now,
         published=published,
         target=target,
         numbers=_numbers(scope, now, before, target),
@@ -222,6 +222,7 @@ def _scope(monday: date, team: str, published: Mapping[str, Any]) -> filters.Sco
         is_compared=reaches_back,
         why_not_compared="" if reaches_back else f"the data starts {words.day(starts)}",
         back_days=_WEEK.days,
+        zone=published["time_zone"],
     )
 
 
@@ -284,7 +285,10 @@ def _numbers(
             words.hours,
             words.more_hours,
             silent
-            or money.beside(f"of {words.hours(now['instrumented'])} GPU-hours", now["lost_amount"]),
+            or money.beside(
+                kpis.of_all(now["instrumented"], before.get("instrumented"), scope.hours),
+                now["lost_amount"],
+            ),
             now["attempts"],
         ),
         Number(
@@ -294,7 +298,7 @@ def _numbers(
             None,
             words.ratio(left, 0),
             "",
-            f"of the {words.many(budget.get('days') or 28, 'day')} to the end of the week",
+            f"of the {words.many(budget.get('days') or 28, 'day')} to {_end(scope)}",
         ),
         *(
             number(
@@ -324,3 +328,9 @@ def _numbers(
             now["attempts_ended"],
         ),
     )
+
+
+def _end(scope: filters.Scope) -> str:
+    """What a budget reaches to: a week that is not over is told to its last complete day."""
+    is_over = scope.last_day.isoweekday() == 7
+    return "the end of the week" if is_over else words.day(scope.last_day)

@@ -21,6 +21,7 @@ from app.charts.trend import ett_by_day
 from app.digest import Digest, Number
 from app.palette import LIGHT
 from app.report_text import (
+    about,
     days,
     freshness,
     no_regressions,
@@ -88,7 +89,7 @@ def page(digest: Digest) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{escape(title)}</h1><p>{escape(digest.about)}</p>",
+            f"<h1>{escape(title)}</h1><p>{escape(about(digest, words.whole))}</p>",
             f'<p class="muted">{escape(freshness(digest))}</p>',
             f'<div class="numbers">{"".join(map(_number, digest.numbers))}</div>',
             *cards,

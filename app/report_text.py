@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from app import regressed, words
+from app import filters, regressed, words
 from app.digest import Digest
 
 SCHEMA: Final = 1  # of the JSON; a field that goes or changes its meaning raises it
@@ -18,7 +18,7 @@ def markdown(digest: Digest) -> str:
     """A heading, the numbers, and a short table for each card of the Overview."""
     parts = [
         f"# ETT of {_whom(digest)}, week {digest.week}",
-        digest.about,
+        about(digest, words.code),
         freshness(digest),
         _table(
             ("", "this week", "change", ""),
@@ -100,7 +100,7 @@ def json_text(digest: Digest) -> str:
         "last_day": digest.scope.last_day.isoformat(),
         "is_complete": digest.scope.is_complete,
         "is_compared": digest.scope.is_compared,
-        "about": digest.about,
+        "about": about(digest, words.whole),
         "published_at": digest.published["published_at"].isoformat() + "Z",
         "data_at": digest.published["data_at"].isoformat() + "Z",
         "target_ratio": digest.target,
@@ -124,6 +124,11 @@ def json_text(digest: Digest) -> str:
         "jobs": _rows(digest.jobs),
     }
     return json.dumps(told, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def about(digest: Digest, name: Callable[[str], str]) -> str:
+    """What the numbers are of; `name` turns a team into what the line is for."""
+    return filters.sentence(digest.scope, digest.window, name)
 
 
 def freshness(digest: Digest) -> str:

@@ -87,7 +87,7 @@ def _value(now: float | None, show: Callable[[float | None], str], enough: bool)
 
 
 def _verdict(delta: str, difference: float, better: str) -> str:
-    if not any(figure in delta for figure in "123456789"):
+    if words.is_nothing(delta):
         return "same"
     if better == "neither":
         return "than before"

@@ -105,7 +105,13 @@ def hours(seconds: float | None) -> str:
 
 def more_hours(seconds: float) -> str:
     """A difference in seconds as hours, with its sign."""
-    return f"{'+' if seconds >= 0 else ''}{hours(seconds)}"
+    shown = hours(seconds)
+    return shown if seconds < 0 or is_nothing(shown) else f"+{shown}"
+
+
+def is_nothing(shown: str) -> bool:
+    """Whether a number, as it is shown, is rounded to zero."""
+    return not any(figure in shown for figure in "123456789")
 
 
 def more_time(seconds: float) -> str:
@@ -243,7 +249,7 @@ def _figures(value: float) -> str:
     size = abs(value)
     digits = 0 if size >= 99.95 else 1
     shown = f"{value:.{digits}f}"
-    return "0" if float(shown) == 0 and value == 0 else shown
+    return ("0" if value == 0 else shown.lstrip("-")) if is_nothing(shown) else shown
 
 
 @cache

@@ -108,6 +108,46 @@ def test_the_overview_of_the_same_days_shows_the_same(
             assert any(f"**{metric.label}** | {metric.value} |" in line for line in lines)
 
 
+def test_what_was_lost_stands_beside_all_of_then(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = written(capsys, "--week", WEEK, "--format", "md")
+    data.pin()
+    before = data.row(
+        "select sum(gpu_seconds) as known from window_areas('fleet', 'all', $1, $2) "
+        "where area <> 'uninstrumented'",
+        date(2026, 2, 16),
+        date(2026, 2, 22),
+    )["known"]
+    (line,) = [each for each in said.splitlines() if each.startswith("| **Lost GPU-hours**")]
+
+    assert line.endswith(f"GPU-hours, {words.hours(before)} before |")
+
+
+def test_days_by_another_zone_say_so_and_a_team_is_no_markdown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    settings = tmp_path / "ett.toml"
+    settings.write_text('timezone = "Asia/Tokyo"\n')
+    monkeypatch.setenv("ETT_CONFIG", str(settings))
+    dump = tmp_path / "sacct.txt"
+    dump.write_text(
+        "JobID|Account|State|Start|End|AllocTRES\n"
+        "1|*a* <b>|COMPLETED|2026-02-24T10:00:00|2026-02-24T12:00:00|gres/gpu=8\n"
+        "2|*a* <b>|COMPLETED|2026-03-03T10:00:00|2026-03-03T12:00:00|gres/gpu=8\n"
+    )
+
+    assert 0 == ingest(tmp_path, dump)
+    capsys.readouterr()
+    team = ("--week", WEEK, "--team", "*a* <b>")
+    said = [written(capsys, "--format", name, *team) for name in ("md", "html", "json")]
+
+    assert "\n\n` *a* <b> ` \u00b7 all workloads \u00b7 23 Feb to 1 Mar by Asia/Tokyo" in said[0]
+    assert "<p>*a* &lt;b&gt; \u00b7 all workloads \u00b7 23 Feb to 1 Mar by Asia/Tokyo" in said[1]
+    assert json.loads(said[2])["about"].startswith("*a* <b> \u00b7 all workloads")
+
+
 def test_what_moved_ett_adds_up_to_its_change(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +201,7 @@ def test_a_week_that_is_not_complete_says_so(
     said = written(capsys, "--week", "2026-W10", "--format", "md")
 
     assert "This week is not complete yet: told to Tue 3 Mar." in said
+    assert "| of the 28 days to Tue 3 Mar |" in said  # not to the end of the week
 
 
 def test_a_week_without_a_complete_day_is_told_as_far_as_the_data_goes() -> None:
@@ -171,6 +212,7 @@ def test_a_week_without_a_complete_day_is_told_as_far_as_the_data_goes() -> None
         "last_complete_day": None,
         "data_at": moment,
         "published_at": moment,
+        "time_zone": "UTC",
     }
     scope = digest._scope(date(2026, 3, 2), "fleet", published)
     said = report_text.freshness(SimpleNamespace(published=published, scope=scope))
@@ -179,7 +221,7 @@ def test_a_week_without_a_complete_day_is_told_as_far_as_the_data_goes() -> None
 
 
 def test_of_a_week_that_is_not_complete_like_days_are_compared() -> None:
-    days = {"first_day": date(2026, 1, 1), "newest_day": date(2026, 3, 4)}
+    days = {"first_day": date(2026, 1, 1), "newest_day": date(2026, 3, 4), "time_zone": "UTC"}
     published = {**days, "last_complete_day": date(2026, 3, 3)}
     scope = digest._scope(date(2026, 3, 2), "fleet", published)
 

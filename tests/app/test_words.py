@@ -54,10 +54,17 @@ def test_a_difference_of_durations_has_one_unit(seconds: float, shown: str) -> N
         (412_000, "412k"),
         (999_600, "1.0M"),
         (-1_260, "-1.3k"),
+        (-0.04, "0.0"),  # no sign of what is rounded away
     ],
 )
 def test_large_numbers_have_three_figures(value: float | None, shown: str) -> None:
     assert shown == words.compact(value)
+
+
+def test_a_difference_of_hours_has_a_sign_unless_it_is_nothing() -> None:
+    shown = [words.more_hours(hours * 3600) for hours in (1.5, -1.5, 0.02, -0.02, 0)]
+
+    assert ["+1.5", "-1.5", "0.0", "0.0", "0"] == shown
 
 
 def test_ratios_and_their_differences() -> None:
