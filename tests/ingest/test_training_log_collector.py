@@ -775,6 +775,16 @@ def test_two_runs_in_one_file_are_two_launches() -> None:
     assert [0.0, 7200.0] == [since(event) for event in of(told, "attempt_start")]
 
 
+def test_another_launch_of_megatron_begins_with_the_first_line_that_tells_its_time() -> None:
+    later = MEGATRON.replace("10:0", "10:1")
+    told = read(MEGATRON, later)
+
+    assert [30.0, 630.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [61.0, 661.0] == [
+        at for kind, phase, at, _ in phases(told) if (kind, phase) == ("phase_start", "training")
+    ]
+
+
 def test_a_load_after_training_begins_a_launch() -> None:
     told = read(
         "2026-03-01 10:00:00 No checkpoint found, starting from scratch",
