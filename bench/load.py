@@ -27,7 +27,7 @@ import duckdb
 
 from bench import sessions
 from bench.processes import python
-from queries import published
+from queries import published, watching
 
 END = "2026-03-31"
 DAYS, FIRST_DAYS = 120, 20  # the first are there before anyone reads; the others grow
@@ -143,6 +143,9 @@ def _watcher(warehouse: Path, logs: Path, said: Path) -> Iterator[subprocess.Pop
     with said.open("wb") as told:
         process = subprocess.Popen(line, cwd=sessions.ROOT, stdout=told, stderr=told)
     try:
+        # until it has looked once it does not know of being told to end
+        while not (warehouse / watching.FILE).exists() and process.poll() is None:
+            time.sleep(0.05)
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
