@@ -77,6 +77,22 @@ _IS_NAMED_BY_PRUNED = """
     inner join pruned_jobs as pruned on links.job_no = pruned.job_no
     where batch.row_key is not null
 """
+# a native job whose id is only a number is the scheduler's (ruling R23)
+_IS_NUMBER_OF_PRUNED = """
+    union all
+    select batch.job_key, pruned.shown_no, pruned.before_us
+    from (
+        select job_key, {cluster} as cluster
+        from batch
+        where
+            source_no in (select source_no from sources where format = 'events')
+            and job_key >= '0' and job_key < ':'
+        group by job_key
+    ) as batch
+    inner join scheduler_jobs as jobs
+        on batch.job_key = jobs.scheduler_job and coalesce(batch.cluster = jobs.cluster, true)
+    inner join pruned_jobs as pruned on jobs.job_no = pruned.job_no
+"""
 
 # made where something was pruned: how much of a dump was turned away, by the job that is shown
 _LATE = """
@@ -257,6 +273,9 @@ def _closed(connection: duckdb.DuckDBPyConnection) -> str:
         parts.append(_NAMES_PRUNED.format(same_cluster=same))
     if "row_key" in columns:
         parts.append(_IS_NAMED_BY_PRUNED)
+    if "source_no" in columns:
+        cluster = "max(cluster)" if "cluster" in columns else "cast(null as varchar)"
+        parts.append(_IS_NUMBER_OF_PRUNED.format(cluster=cluster))
     return (
         "select job_key, max(before_us) as before_us, arg_max(shown_no, before_us) as shown_no "
         f"from ({' '.join(parts)}) group by job_key"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ingest import keep
 from tests.ingest.warehouses import differences
 from tests.queries.engine import ingest, rows, write_dump
 
@@ -147,3 +148,37 @@ def test_rows_that_are_told_with_a_cluster_and_without_are_said_to_count_twice(
 
     assert "told with its cluster" not in unsaid
     assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text
+
+
+def pruned(warehouse: Path, dump: Path) -> list[tuple[Any, ...]]:
+    """What a warehouse that forgot the events of a dump shows of its jobs."""
+    ingest(warehouse, "--as-of", "2026-03-20T00:00:00Z", dump)
+    keep.main(["prune", "--before", "2026-03-10", "--warehouse", str(warehouse)])
+    return rows(warehouse, "select * from jobs order by all")
+
+
+@pytest.mark.parametrize("first", ["scheduler", "events"])
+def test_what_comes_too_late_for_the_pruned_job_of_its_number_doubles_no_time(
+    tmp_path: Path, first: str
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    told = [table(tmp_path / "a.txt", "17", "c1"), trained(tmp_path / "a.jsonl", "17")]
+    if first == "events":
+        told.reverse()
+    before = pruned(warehouse, told[0])
+    ingest(warehouse, told[1])
+    late = rows(warehouse, "select job_id from anomalies where kind = 'late_for_pruned'")
+
+    assert before == rows(warehouse, "select * from jobs order by all")
+    assert [before[0][:1]] == late
+    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
+
+
+def test_a_number_on_another_cluster_than_the_pruned_one_is_a_job_of_its_own(
+    tmp_path: Path,
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    pruned(warehouse, table(tmp_path / "a.txt", "17", "c1"))
+    ingest(warehouse, trained(tmp_path / "a.jsonl", "17", cluster="c2"))
+
+    assert [("17", 3), ("c1:17", 3)] == the_job(warehouse)
