@@ -88,6 +88,24 @@ def told_twice(connection: duckdb.DuckDBPyConnection) -> tuple[str, str] | None:
     return None if row is None else (str(row[0]), str(row[1]))
 
 
+def rows_told_twice(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """A job of `batch_jobs` with a row that dumps tell with its Submit and without. It goes by its
+    start then, is a row of its own, and its time counts twice.
+    """
+    row = connection.execute(
+        "with tellings as (select job_no, row_key, bool_or(phase = 'queue') as says_submit, "
+        "min(case when event = 'attempt_start' then at_us end) as started_us from told_events "
+        "where row_key is not null and row_state <> 'RESIZING' and job_no in (select job_no "
+        "from job_keys where job_key in (select job_key from batch_jobs)) group by job_no, row_key"
+        ") select job_keys.job_key from tellings as plain inner join tellings as submitted "
+        "on plain.job_no = submitted.job_no and plain.started_us = submitted.started_us "
+        "inner join job_keys on plain.job_no = job_keys.job_no "
+        "where coalesce(not plain.says_submit, true) and submitted.says_submit "
+        "and plain.row_key = cast(plain.started_us // 1000000 as varchar) order by all limit 1"
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
 def close(connection: duckdb.DuckDBPyConnection) -> None:
     """Add to `touched_jobs` every job that may be one with a touched one.
 

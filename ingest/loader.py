@@ -139,6 +139,13 @@ def _say_told_twice(connection: duckdb.DuckDBPyConnection) -> None:
             number,
             cluster,
         )
+    if (job := links.rows_told_twice(connection)) is not None:
+        _LOG.warning(
+            "a row of the scheduler's job %s is told with its Submit and without: that is two "
+            "rows, and its time counts twice. Ask sacct for the column Submit in every table "
+            "(sacct -o ALL), and ingest them into a new warehouse",
+            job,
+        )
 
 
 def _use_engine(warehouse: Warehouse, batch: Sequence[Incoming]) -> None:

@@ -1084,3 +1084,21 @@ def test_what_a_later_dump_has_no_column_for_stays_as_it_was_told(
         tmp_path / "warehouse",
         "select job_id, team, gpus, job_name, outcome from attempts order by all",
     )
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_twice(
+    load: Load, caplog: pytest.LogCaptureFixture, order: tuple[int, int]
+) -> None:
+    told = row(300, "COMPLETED", 0, 60, 90)
+    without = [column for column in COLUMNS if column not in ("Submit", "Eligible")]
+    tables = [sacct(told), sacct(told, columns=without)]
+    # one without it beside other jobs is as good as one with it
+    load(sacct(row(301, "COMPLETED", 0, 60, 90)), tables[order[0]])
+    unsaid = caplog.text
+    load(tables[order[1]])
+
+    assert "its Submit" not in unsaid
+    assert "a row of the scheduler's job fleet:300 is told with its Submit and without" in (
+        caplog.text
+    )
