@@ -19,7 +19,8 @@ told as (
         events.category,
         events.is_scheduler,
         events.launch,
-        events.evidence_line
+        events.evidence_line,
+        events.file_no
     from stg_events as events
     inner join attempt_bounds as bounds
         on
@@ -78,6 +79,7 @@ ranked as (
                 signal asc nulls last,
                 launch asc nulls last,
                 evidence_line asc nulls last,
+                file_no asc,
                 row_no asc
         ) as precedence
     from weighed

@@ -17,6 +17,23 @@ told as (
         scoped.gpus,
         scoped.outcome,
         scoped.category,
+        scoped.exit_code,
+        scoped.signal,
+        scoped.message,
+        scoped.suspended_us,
+        scoped.file_no,
+        concat_ws(
+            '|',
+            coalesce(scoped.team, ''),
+            coalesce(scoped.user_name, ''),
+            coalesce(scoped.workload, ''),
+            coalesce(scoped.model, ''),
+            coalesce(scoped.cluster, ''),
+            coalesce(scoped.gpu_type, ''),
+            coalesce(scoped.priority, ''),
+            coalesce(scoped.name, ''),
+            coalesce(scoped.partition_name, '')
+        ) as words,
         files.clock_us,
         -- what tells the same end is one telling, as old as its newest
         max(files.clock_us) over (
@@ -67,11 +84,17 @@ select
             at_us desc,
             is_silent asc,  -- some dialects have no exit codes
             clock_us desc,
-            -- one dump that tells a row twice, and not alike
+            -- one dump that tells a row twice, or two dumps of one moment, and not alike
             end_us desc nulls last,
             gpus desc nulls last,
             outcome desc nulls last,
             category desc nulls last,
+            message desc nulls last,
+            exit_code desc nulls last,
+            signal desc nulls last,
+            suspended_us desc nulls last,
+            words desc,
+            file_no asc,
             row_no asc
     ) as precedence
 from told

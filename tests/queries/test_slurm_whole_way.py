@@ -1102,3 +1102,29 @@ def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_
     assert "a row of the scheduler's job fleet:300 is told with its Submit and without" in (
         caplog.text
     )
+
+
+def test_dumps_of_one_moment_that_tell_a_row_in_other_words_may_come_in_any_order(
+    tmp_path: Path,
+) -> None:
+    job = row(300, "FAILED", 0, 60, 90, ExitCode="0:125")
+    step = job | {"JobID": "300.0", "JobIDRaw": "300.0", "State": "OUT_OF_MEMORY"}
+    tables = [
+        sacct(job | {"Account": "nlp"}, row(301, "COMPLETED", 0, 60, 99)),
+        sacct(job, step, row(302, "COMPLETED", 0, 60, 99)),
+    ]
+    told = []
+    for order in permutations(range(2)):
+        warehouse = tmp_path / str(order[0])
+        for number in order:
+            (tmp_path / f"{number}.txt").write_text("\n".join(tables[number]) + "\n")
+            ingest(warehouse, tmp_path / f"{number}.txt")
+        told.append(
+            rows(
+                warehouse,
+                "select team, failure_category, failure_evidence from attempts "
+                "where job_id = 'fleet:300'",
+            )
+        )
+
+    assert [("vision", "host_oom", "OUT_OF_MEMORY in step 300.0")] == told[0] == told[1]
