@@ -28,7 +28,7 @@ _SETTINGS = {"stale_after": "stale_after_hours", "excluded_partitions": "exclude
 }
 
 # One timeline is kept or pruned as a whole, and only when nothing can change it any more. A job
-# that never ran may still do so.
+# that never ran may still do so, and so may one whose next try waits.
 _PRUNING = """
     with known as (
         select keys.job_no, keys.job_key, coalesce(woven.group_no, keys.job_no) as group_no
@@ -38,6 +38,13 @@ _PRUNING = """
     ),
     told as (
         select job_no, max(greatest(at_us, end_us)) as last_us from events group by job_no
+    ),
+    waiting as (
+        select job_no from events where event <> 'job'
+        group by job_no, row_key, attempt
+        having bool_and(
+            coalesce(event = 'phase_start' and phase = 'queue' and end_us is null, false)
+        )
     ),
     made as (
         select base_job_no, bool_or(outcome = 'running') as is_running, max(ended_us) as ended_us
@@ -51,6 +58,7 @@ _PRUNING = """
         group by known.group_no
         having count(made.base_job_no) > 0
             and not coalesce(bool_or(made.is_running), false)
+            and not bool_or(known.job_no in (select job_no from waiting))
             and max(greatest(told.last_us, made.ended_us)) < {before_us}
     )
     select known.job_no, known.job_key, groups.shown_no

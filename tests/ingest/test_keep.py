@@ -391,6 +391,33 @@ def test_another_source_that_comes_too_late_for_a_pruned_job_doubles_no_time(
     )
 
 
+def test_a_job_that_waits_for_its_next_try_is_not_pruned(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    queue = {"event": "phase_start", "phase": "queue", "job_id": "told", "attempt": 2}
+    told = [*life("told", outcome="preempted"), life("told")[3] | queue, *life("over")]
+    header = "JobID|Account|State|Submit|Start|End"
+    first = "17|a|PREEMPTED|2026-03-01T00:00:00|2026-03-01T00:10:00|2026-03-01T01:00:00"
+    second = "17|a|{}|2026-03-01T01:00:00|{}|{}"
+    for number, rest in enumerate(
+        (
+            ("PENDING", "Unknown", "Unknown"),
+            ("FAILED", "2026-03-19T01:00:00", "2026-03-19T02:00:00"),
+        )
+    ):
+        dump = tmp_path / f"sacct-{number}.txt"
+        dump.write_text("\n".join((header, first, second.format(*rest))) + "\n")
+        if number == 0:
+            ingest(warehouse, "--as-of", REACHES, dump, write_dump(tmp_path / "dump.jsonl", told))
+            assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-10")
+        else:
+            ingest(warehouse, dump)
+
+    assert [("over",)] == kept(warehouse, "select job_key from pruned_jobs")
+    assert [("a", 18 * DAY)] == rows(
+        warehouse, "select team, queue_seconds from attempts where job_id = '17' and attempt = 2"
+    )
+
+
 def test_settings_that_pruned_jobs_cannot_follow_are_refused(
     warehouse: Path,
     tmp_path: Path,
