@@ -54,9 +54,10 @@ check: ## what needs no test run: ruff (style and security), mypy, sqlfluff, imp
 	@tools/install dev
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
-	$(bin)/mypy ingest queries app commands sample_data deploy
-	$(bin)/sqlfluff lint --disable-progress-bar --processes 0 queries
 	$(bin)/lint-imports
+	$(bin)/mypy ingest queries app commands sample_data deploy & types=$$!; \
+	$(bin)/sqlfluff lint --disable-progress-bar --processes 0 queries || lint=$$?; \
+	wait $$types && exit $${lint:-0}
 
 audit: ## known faults of the locked packages; says so, and fails, where the service that knows them cannot be reached
 	@tools/install dev
