@@ -47,7 +47,10 @@ def write(
     # all samples of a family must stand together, so each is collected in a file of its own
     with TemporaryDirectory(prefix="ett-backfill-") as folder, ExitStack() as stack:
         spools = {
-            family.name: stack.enter_context(Path(folder, family.name).open("w+", encoding="utf-8"))
+            # a name may hold what breaks a line elsewhere: only \n does here
+            family.name: stack.enter_context(
+                Path(folder, family.name).open("w+", encoding="utf-8", newline="\n")
+            )
             for family in FAMILIES
         }
         for done, (zone, day) in enumerate(found, start=1):
@@ -95,10 +98,11 @@ def _spool(gauge: GaugeMetricFamily, spool: TextIO) -> None:
     registry = CollectorRegistry()
     registry.register(_One(gauge))
     told: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
-    lines = told.decode().splitlines(keepends=True)
     is_first = spool.tell() == 0
     spool.writelines(
-        line for line in lines if not line.startswith("#") or (is_first and line != "# EOF\n")
+        f"{line}\n"
+        for line in told.decode().removesuffix("\n").split("\n")
+        if not line.startswith("#") or (is_first and line != "# EOF")
     )
 
 

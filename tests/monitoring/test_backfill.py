@@ -110,9 +110,23 @@ def test_what_was_open_then_is_told_whatever_became_of_it(
     assert active == [day_of(s) for s in past(tmp_path, "ett_regression_active")]
 
 
+@pytest.mark.parametrize("team", ["a\rb", "a\r\nb", "a\x1c# b", "a\x0bb", "a\u2028# b 1", "#b"])
+def test_a_team_whose_name_breaks_a_line_is_told_whole_on_each_day(
+    tmp_path: Path, team: str
+) -> None:
+    publish(tmp_path / "warehouse", [Attempt(team=team, day=EARLIER), Attempt(team=team)])
+    told = [
+        (s.labels["team"], day_of(s))
+        for s in past(tmp_path, "ett_preemption_ratio")
+        if s.labels["window"] == "28d"
+    ]
+
+    assert [(team, EARLIER + timedelta(days=days)) for days in range(3)] == told
+
+
 @pytest.mark.prometheus
 def test_promtool_makes_blocks_of_it(tmp_path: Path, promtool: str) -> None:
-    publish(tmp_path / "warehouse", [Attempt(team='a"b\\\n{c} 🚂', day=EARLIER), Attempt()])
+    publish(tmp_path / "warehouse", [Attempt(team='a"b\\\r\n\x1c# {c} 🚂', day=EARLIER), Attempt()])
     backfill(tmp_path)
     (tmp_path / "data").mkdir()
     made = subprocess.run(
@@ -170,7 +184,7 @@ def test_what_no_file_can_be_is_refused_before_anything_is_counted(
 def backfill(folder: Path) -> str:
     target = folder / "past.om"
     assert 0 == main(["--warehouse", str(folder / "warehouse"), "--backfill", str(target)])
-    return target.read_text(encoding="utf-8")
+    return target.read_bytes().decode()  # as it is: a name may hold any break of a line
 
 
 def past(folder: Path, family: str) -> list[Sample]:
