@@ -25,6 +25,7 @@ from queries.watching import Watching
 
 # to whoever asks: where the warehouse lies is for the log
 _NOTHING = "No warehouse is published. The exporter's log names the folder; `make ingest` fills it."
+_NEWER = "What is published is of a newer release. Update this installation of the exporter."
 _UNREADABLE = "The published warehouse cannot be opened. The exporter's log says why."
 _log = logging.getLogger(__name__)
 
@@ -119,6 +120,9 @@ class Follower:
             return
         try:
             seen, answered = self._read()
+        except queries.PublishedByNewerRelease as newer:
+            _log.error("%s", newer)
+            self._keep(newest, snapshot_of((), self._version, _NEWER), is_whole=True)
         except queries.NothingPublished as nothing:
             _log.warning("%s", nothing)
             self._keep(None, snapshot_of((), self._version, _NOTHING), is_whole=True)

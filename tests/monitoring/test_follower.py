@@ -224,6 +224,21 @@ def test_a_publish_that_could_not_be_opened_is_tried_again(
     assert "1.0" == until(exporter, ONE_DAY, "900.0")[SUCCESS]
 
 
+def test_a_publish_of_a_newer_release_is_told_as_that_and_once(
+    warehouse: Path, exporter: Exporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish(warehouse, [Attempt()])
+    exporter.get()
+    publish(warehouse, [Attempt()], spoil="update publication set schema_version = 1000")
+    shown = [exporter.samples() for _ in range(3)]
+    ready = exporter.get("/-/ready")
+
+    assert [False] * 3 == [ONE_DAY in one for one in shown]
+    assert ["0.0"] * 3 == [one[SUCCESS] for one in shown]
+    assert (503, True) == (ready.status, "Update this installation" in ready.text())
+    assert 1 == caplog.text.count("was published by a newer release")
+
+
 def test_a_rebuilt_warehouse_that_uses_a_name_again_is_a_new_publish(
     warehouse: Path, exporter: Exporter
 ) -> None:
