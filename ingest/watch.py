@@ -102,6 +102,9 @@ class _Watcher:
         self._every = watch.settings.publish_every.total_seconds()
         self._news = News(_RESTS * self._every)
         self._succeeded_at: float | None = None
+        # one that was killed is not forgotten: until this one succeeds, nothing was loaded since
+        killed = watching.read(watch.folder)
+        self._behind_since = (killed and killed.succeeded_at) or time.time()
         # at first in any case: whether the warehouse can be written is known at once
         self._must_open = True
         self._troubles = Troubles()
@@ -214,7 +217,10 @@ class _Watcher:
             return
         self._written = time.monotonic()
         said = watching.Watching(
-            time.time(), self._succeeded_at, self._news.lag_seconds(), self._news.backlog()
+            time.time(),
+            self._succeeded_at or self._behind_since,
+            self._news.lag_seconds(),
+            self._news.backlog(),
         )
         try:
             watching.write(self._watch.folder, said)

@@ -20,8 +20,10 @@ class Watching:
     """Times are Unix seconds.
 
     `succeeded_at`: when all that had been seen was last loaded and published, or there was nothing
-    to load. `lag_seconds`: how long the oldest news had waited when this was written; 0: there was
-    none. `backlog_files`: files with news that is not loaded.
+    to load. Of one that has not got so far it is when its forerunner had, where that was killed,
+    else its own start; null: told by an older release. `lag_seconds`: how long the oldest news had
+    waited when this was written; 0: there was none. `backlog_files`: files with news that is not
+    loaded.
     """
 
     written_at: float

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -170,7 +171,7 @@ def test_nothing_is_published_where_nothing_changes(
     watcher = start(tmp_path / "warehouse", log)
     watchers.append(watcher)
     until_job(watcher, "a")
-    until(watcher, lambda: told(watcher).succeeded_at, "a first success")
+    until(watcher, lambda: told(watcher).backlog_files == 0, "a first success")
     before, said = published(watcher.warehouse), watcher.said()
     os.utime(log)
     for _ in range(3):
@@ -284,6 +285,32 @@ def test_others_write_between_its_batches_and_it_waits_for_them(
 
     assert 0 == done.status, done.err
     assert [("a",), ("b",), ("other",)] == seen(watcher, "select job_id from jobs order by 1")
+
+
+def test_one_that_has_loaded_nothing_yet_says_since_when_nothing_was_loaded(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log, warehouse = tmp_path / "x.jsonl", tmp_path / "warehouse"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    warehouse.mkdir()
+    began = time.time()
+    with (warehouse / "ingest.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first = start(warehouse, log)
+        watchers.append(first)
+        of_the_first = told(first)
+        first.end(signal.SIGKILL)
+        watching.write(warehouse, replace(of_the_first, written_at=0.0, succeeded_at=1000.0))
+        second = start(warehouse, log)
+        watchers.append(second)
+        until(second, lambda: told(second).written_at > began, "its own word")
+        of_the_second = told(second)
+    until_job(second, "a")
+    until(second, lambda: (told(second).succeeded_at or 0) > began, "a first success")
+
+    assert of_the_first.succeeded_at is not None
+    assert began < of_the_first.succeeded_at <= of_the_first.written_at
+    assert 1000.0 == of_the_second.succeeded_at
 
 
 def test_what_could_not_be_published_is_published_once_it_can_be(
@@ -584,7 +611,7 @@ def test_what_is_told_of_a_warehouse_that_cannot_be_written_later_ends_with_one_
     watcher = start(warehouse, log)
     watchers.append(watcher)
     until_job(watcher, "a")
-    until(watcher, lambda: told(watcher).succeeded_at, "a first success")
+    until(watcher, lambda: told(watcher).backlog_files == 0, "a first success")
     warehouse.rename(tmp_path / "moved")
     warehouse.touch()
     append(log, lines([alive("b")]))
