@@ -129,9 +129,11 @@ def _newest(selector: str) -> str:
     """What a scrape says; between the samples of the past, what the last of them said.
 
     A series that a scrape no longer has must not be looked back for: summed with what came after
-    it, it would count twice.
+    it, it would count twice. So none that was scraped is, also while no scrape works: what
+    `--backfill` wrote has no job.
     """
-    return f"({selector} or (last_over_time({selector}[{_LOOK_BACK}]) unless on () {_PRESENT}))"
+    past = f'last_over_time({selector.removesuffix("}")}, job=""}}[{_LOOK_BACK}])'
+    return f"({selector} or ({past} unless on () {_PRESENT}))"
 
 
 def _gpu(matchers: str) -> str:

@@ -93,6 +93,28 @@ def test_the_dashboard_looks_back_between_the_samples_of_the_past(
 
 
 @pytest.mark.prometheus
+def test_what_was_scraped_is_not_summed_with_what_came_after_it_while_no_scrape_works(
+    promtool: str, tmp_path: Path
+) -> None:
+    # `a` ran on the first of two days, `b` on both; then the exporter is down
+    scraped = 'job="ett", instance="x"'
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            f'ett_gpu_seconds{{team="a", area="unsaved", window="1d", {scraped}}}': "300x8 stale",
+            f'ett_gpu_seconds{{team="b", area="effective", window="1d", {scraped}}}': "9x16 stale",
+            f'ett_attempts{{team="b", outcome="completed", window="28d", {scraped}}}': "1x16 stale",
+        },
+        {
+            ("ETT", "6h"): [("{}", 1.0)],
+            ("ETT", "12h"): [],
+            ("Lost GPU-hours by phase", "12h"): [],
+        },
+    )
+
+
+@pytest.mark.prometheus
 @pytest.mark.parametrize(
     ("success", "open_ones"), [("1x20", [("{}", 0.0)]), ("0x20", []), ("1x5 stale", [])]
 )
