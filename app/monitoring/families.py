@@ -204,7 +204,7 @@ FAMILIES = (
         ("source",),
         "sources",
         {"events": ""},
-        note="Events in the warehouse.",
+        note="Events that dumps brought; what was replaced or pruned since counts too.",
     ),
     Family(
         "ett_ingest_rejected_lines",
