@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ingest import keep
 from tests.queries.engine import areas, ingest, rows, table, write_dump
 
 DUMPS = Path(__file__).resolve().parents[2] / "sample_data" / "dumps" / "slurm"
@@ -1128,3 +1129,15 @@ def test_dumps_of_one_moment_that_tell_a_row_in_other_words_may_come_in_any_orde
         )
 
     assert [("vision", "host_oom", "OUT_OF_MEMORY in step 300.0")] == told[0] == told[1]
+
+
+def test_a_dump_that_grows_beside_another_of_the_same_moment_stays_sound(tmp_path: Path) -> None:
+    warehouse, dump = tmp_path / "warehouse", tmp_path / "admin.txt"
+    taken = ("--as-of", "2026-11-20T05:37:38Z")
+    lines = ADMIN.read_text().splitlines(keepends=True)
+    dump.write_text("".join(lines[: len(lines) // 3]))
+    ingest(warehouse, *taken, dump, EPOCH)
+    dump.write_text("".join(lines))
+    ingest(warehouse, *taken, dump)
+
+    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
