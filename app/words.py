@@ -246,10 +246,11 @@ def nearest(text: str, options: Iterable[str], most: int = 3) -> list[str]:
 
 
 def _figures(value: float) -> str:
-    size = abs(value)
-    digits = 0 if size >= 99.95 else 1
+    if value == 0:
+        return "0"
+    digits = 0 if abs(value) >= 99.95 else 1
     shown = f"{value:.{digits}f}"
-    return ("0" if value == 0 else shown.lstrip("-")) if is_nothing(shown) else shown
+    return shown.lstrip("-") if is_nothing(shown) else shown
 
 
 @cache
