@@ -123,14 +123,24 @@ def _runbook(alert: Alert, limits: Thresholds) -> str:
     return f"{limits.dashboard_url.rstrip('/')}/runbook?alert={alert.name}"
 
 
+def _grown(ratio: str, window: str, times: float) -> str:
+    """That a share is so many times that of 28 days, or what it leaves so many times smaller: from
+    a half on nothing can be twice as much.
+    """
+    now, usual = ratio % window, ratio % "28d"
+    return (
+        f"({now} > ignoring (window) ({times} * {usual}) "
+        f"or {now} > ignoring (window) (1 - (1 - {usual}) / {times}))"
+    )
+
+
 def _of_loss(limits: Thresholds) -> tuple[Alert, ...]:
     lost = 'team_window:ett_loss:ratio{window="%s"}'
     return (
         Alert(
             "EttLossBudgetBurningFast",
-            f"{lost % '1d'} > ignoring (window) ({limits.loss_burn_day} * {lost % '28d'}) and "
-            f"ignoring (window) ({lost % '7d'} > ignoring (window) "
-            f"({limits.loss_burn_week} * {lost % '28d'}))",
+            f"{_grown(lost, '1d', limits.loss_burn_day)} and ignoring (window) "
+            f"{_grown(lost, '7d', limits.loss_burn_week)}",
             "15m",
             "ticket",
             "{{ $labels.team }} loses far more GPU time than it did",
@@ -191,7 +201,7 @@ def _of_series(limits: Thresholds) -> tuple[Alert, ...]:
         Alert(
             "EttPreemptionRatioHigh",
             f"{ratio % '1d'} > {limits.preemption_ratio} and ignoring (window) "
-            f"({ratio % '1d'} > ignoring (window) ({limits.preemption_growth} * {ratio % '28d'})) "
+            f"{_grown(ratio, '1d', limits.preemption_growth)} "
             # of two attempts one is half
             f"and {preempted} >= {limits.preempted_attempts}",
             "1h",

@@ -36,6 +36,9 @@ class Thresholds:
     very_stale_hours: float = 50.0
 
 
+_GROWTHS = frozenset({"loss_burn_day", "loss_burn_week", "preemption_growth"})
+
+
 def read_thresholds(path: Path) -> Thresholds:
     """The thresholds of a settings file; no file means the starting points.
 
@@ -72,3 +75,5 @@ def _check(path: Path, name: str, value: object) -> None:
             raise UnusableSettings(f"{path}: alerts.{name} must be an address such as https://ett.")
     elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise UnusableSettings(f"{path}: alerts.{name} must be a number above 0.")
+    elif name in _GROWTHS and value < 1:
+        raise UnusableSettings(f"{path}: alerts.{name} must be 1 or more: so many times as much.")

@@ -319,6 +319,8 @@ def test_thresholds_come_from_the_settings_and_reach_the_rules(tmp_path: Path) -
         ("[alerts]\nunsaved = 1", "alerts.unsaved is no setting"),
         ("[alerts]\nunsaved_ratio = true", "alerts.unsaved_ratio must be a number above 0"),
         ("[alerts]\nstale_hours = inf", "alerts.stale_hours must be a number above 0"),
+        ("[alerts]\nloss_burn_week = 0.9", "alerts.loss_burn_week must be 1 or more"),
+        ("[alerts]\npreemption_growth = nan", "alerts.preemption_growth must be a number above 0"),
         ("[alerts]\nstale_hours = 60", "alerts.stale_hours, 60, must be below"),
         ('[alerts]\ndashboard_url = "ett"', "alerts.dashboard_url must be an address"),
         ("alerts = 3", "alerts must be a table"),
