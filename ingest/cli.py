@@ -22,6 +22,7 @@ from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.formats import FORMATS, Format
 from ingest.known import Known
 from ingest.ledger import Incoming
+from ingest.misnamed import Misnamed
 from ingest.moment import Moment
 from ingest.progress import Progress
 from ingest.settings import Settings, found_settings
@@ -315,6 +316,9 @@ class _Run:
         self, files: list[dumps.DumpFile], known: Known, summary: Summary, progress: Progress
     ) -> Iterator[Incoming]:
         seen: set[tuple[str, str]] = set()
+        misnamed = Misnamed(
+            self.warehouse.connection, self.warehouse.folder, self.settings.unpacked_ratio
+        )
         for file in files:
             one = plan.look_at(
                 known,
@@ -329,14 +333,23 @@ class _Run:
                 progress.skipped(file.bytes)
                 continue
             if known.is_alone(file.bytes):  # nobody need wait for what it holds
-                yield one
+                yield from self._with_misnamed(one, misnamed, progress)
                 continue
             content = (one.fingerprint.sha256, file.name if one.format.is_named_by_path else "")
             if content in seen:
                 summary.skipped.append(plan.Skipped(file.name, "has the content of another one"))
                 continue
             seen.add(content)
-            yield one
+            yield from self._with_misnamed(one, misnamed, progress)
+
+    @staticmethod
+    def _with_misnamed(one: Incoming, misnamed: Misnamed, progress: Progress) -> Iterator[Incoming]:
+        """A dump, and those that are to be read once more because of it, in the same batch."""
+        yield one
+        for again in misnamed.beside(one):
+            progress.more(again.file.bytes)
+            progress.read(again.file.bytes)
+            yield again
 
     def _move_clocks(self, summary: Summary) -> None:
         """`--as-of` counts for dumps that are known already as well."""

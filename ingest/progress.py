@@ -55,6 +55,11 @@ class Progress:
     ) -> None:
         self._bar.stop()
 
+    def more(self, size: int) -> None:
+        """There is more to do than was given: so many bytes."""
+        self._total += size
+        self._bar.update(self._task, total=self._total)
+
     def read(self, size: int) -> None:
         """Bytes were read once."""
         self._advance(size * _READ_SHARE)

@@ -18,9 +18,10 @@ import duckdb
 from ingest import loader, plan, publish
 from ingest.arrivals import Sight
 from ingest.errors import UnreadableDump
-from ingest.follow import Decision, Follower, Handled
+from ingest.follow import Decision, Follower, Handled, read_again
 from ingest.ledger import Incoming
 from ingest.loader import Loaded
+from ingest.misnamed import Misnamed
 from ingest.news import News
 from ingest.warehouse import Warehouse, scratch
 from ingest.words import counted
@@ -69,6 +70,7 @@ class Round:
             watch.settings.unpacked_ratio,
             watch.reading.training_logs,
         )
+        self._misnamed = Misnamed(opened.connection, opened.folder, watch.settings.unpacked_ratio)
         shutil.rmtree(copies, ignore_errors=True)  # of one that was killed
         copies.mkdir(parents=True)
 
@@ -150,6 +152,7 @@ class Round:
             if row is not None:
                 rows.add(row)
             yield decision
+            yield from filter(None, map(read_again, self._misnamed.beside(one)))
 
     def _load(self, batch: Sequence[Decision]) -> list[Sight]:
         """Load a batch. Returns the files of which another piece can be loaded at once."""

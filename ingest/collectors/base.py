@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -72,4 +72,9 @@ class Collector:
     read: Callable[[Dump, Reading], Iterator[Event | Rejected]]
     # the path says which job it is: equal content under another name is another job
     is_named_by_path: bool = False
+    # what stands beside a dump may name its job: whether a dump at that path, of these jobs, has
+    # names that it would not get if it was read now
+    is_misnamed: Callable[[Path, Collection[str]], bool] | None = None
+    # the folder in which a dump names the jobs of others
+    names_others_in: Callable[[Path], Path] | None = None
     read_many: Callable[[Dump, Reading], Iterator[Item]] | None = None

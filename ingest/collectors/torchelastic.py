@@ -17,7 +17,12 @@ from ingest.collectors.base import Collector, Dump, Line, Reading
 from ingest.collectors.lines import Clock, clock_of, marked
 from ingest.collectors.repeated_hour import told_apart
 from ingest.collectors.torchelastic_reader import Reader
-from ingest.collectors.torchelastic_runs import run_of, timed_neighbour
+from ingest.collectors.torchelastic_runs import (
+    is_misnamed,
+    own_folder,
+    run_of,
+    timed_neighbour,
+)
 from ingest.collectors.torchelastic_signs import MARKS, recognises
 from ingest.collectors.training_log import trainer_events
 from ingest.errors import UnreadableDump
@@ -172,4 +177,6 @@ TORCHELASTIC = Collector(
     recognises=recognises,
     read=read,
     is_named_by_path=True,
+    is_misnamed=is_misnamed,
+    names_others_in=own_folder,
 )

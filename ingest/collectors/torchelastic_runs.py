@@ -10,7 +10,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import islice
@@ -64,11 +64,14 @@ _NO_ID = frozenset({"", "none", "None", "null"})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the place of a file and its neighbours say about its run."""
+    """What the place of a file and its neighbours say about its run. `is_nameless`: neighbours are
+    torchrun's, and none of them names it: the folder does.
+    """
 
     run_id: str | None = None
     scheduler_job: str | None = None
     folder: str | None = None
+    is_nameless: bool = False
     generation: int | None = None
     local_rank: int | None = None
 
@@ -173,24 +176,43 @@ def timed_neighbour(dump: Dump, run_id: str | None) -> str | None:
 
 def place_of(dump: Dump, run_id: str | None = None) -> Place:
     """What stands around a dump says of the run: of the one that it names, else of the only one."""
-    if dump.path is None:
-        return Place()
-    path = Path(os.path.abspath(dump.path))
+    return Place() if dump.path is None else place_at(dump.path, run_id)
+
+
+def own_folder(path: Path) -> Path:
+    """The folder of the run that a file is of: what stands in it, or below, may name its job."""
+    return _own_folders(Path(os.path.abspath(path)))[-1]
+
+
+def is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
+    """Whether the folder of a file named one of these jobs, and what stands beside it does now."""
+    place = place_at(path)
+    name = place.run_id or place.scheduler_job
+    return name is not None and name != place.folder and place.folder in job_keys
+
+
+def place_at(path: Path, run_id: str | None = None) -> Place:
+    """The same of the file at a path, whether or not it is there."""
+    path = Path(os.path.abspath(path))
     of_path, generation, local_rank = run_in_path(path.as_posix())
     run_id = run_id or of_path
     folders = _own_folders(path)
     job: str | None = None
+    is_nameless = False
     for folder in folders:
         runs, jobs = _told_in(folder, path)
         if run_id is None and len(runs) > 1:
+            is_nameless = False
             break  # a folder of several runs: this file may be of any
         run_id = run_id or next(iter(runs), None)
-        named = jobs.get(run_id, set()) if run_id is not None else set()
-        if len(named) == 1:
+        named = jobs.get(run_id)
+        if named is not None and len(named) == 1:
             (job,) = named
             break
+        is_nameless |= run_id is None and named == set()
+    is_nameless &= run_id is None and job is None
     folder_name = folders[-1].name[:_LONGEST_ID] or None
-    return Place(run_id, job, folder_name, generation, local_rank)
+    return Place(run_id, job, folder_name, is_nameless, generation, local_rank)
 
 
 def _own_folders(path: Path) -> list[Path]:
@@ -206,19 +228,21 @@ def _own_folders(path: Path) -> list[Path]:
     return folders[: min(named + 1, _LEVELS)]
 
 
-def _told_in(folder: Path, own: Path) -> tuple[set[str], dict[str, set[str]]]:
-    """The runs of which the files of a folder tell, and the scheduler's jobs of each."""
+def _told_in(folder: Path, own: Path) -> tuple[set[str], dict[str | None, set[str]]]:
+    """The runs of which the files of a folder tell, and the scheduler's jobs of each; under None
+    those of files that tell no run: many have no id.
+    """
     nearby = _nearby(folder, own)
     runs = {run for entry in nearby if (run := _run_of_log_folder(entry)) is not None}
-    jobs: dict[str, set[str]] = {}
+    jobs: dict[str | None, set[str]] = {}
     for file in _files(nearby, own):
         head = _head(file)
         if not recognises(file, head):
             continue
         told = set(_runs_in(head))
         runs |= told
-        if len(told) == 1:
-            (name,) = told
+        if len(told) <= 1:
+            name = next(iter(told), None)
             jobs.setdefault(name, set()).update(_scheduler_jobs_in(head))
     return runs, jobs
 

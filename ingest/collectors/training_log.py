@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -104,11 +105,28 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
 
 
 def _place(dump: Dump) -> Place:
-    """Beside torchrun's own files a trainer's log is of torchrun's run."""
+    """Beside torchrun's own files a trainer's log is of torchrun's run. Where that has no id, a log
+    with a name of its own may be another's; where both have numbers of Slurm, they decide.
+    """
     place, around = place_of(dump), torchelastic_runs.place_of(dump)
-    if around.run_id is None:
+    number = around.scheduler_job
+    if None not in (number, place.scheduler_job) and number != place.scheduler_job:
         return place
-    return Place(around.run_id, around.scheduler_job or place.scheduler_job, is_of_launcher=True)
+    if around.run_id is not None:
+        return Place(around.run_id, number or place.scheduler_job, is_of_launcher=True)
+    if place.has_own:
+        return place
+    if number is not None:
+        return Place(None, number, is_of_launcher=True)
+    return Place(around.folder, None, is_of_launcher=True) if around.is_nameless else place
+
+
+def _is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
+    """Whether a log was named by itself or by its place, and is of torchrun's run by now."""
+    place = _place(Dump(str(path), path, lambda: iter(())))
+    if place.name is not None:
+        return place.is_of_launcher and place.name not in job_keys
+    return any(not key.rpartition(":")[2].isdecimal() for key in job_keys)
 
 
 def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event]:
@@ -183,4 +201,5 @@ TRAINING_LOG = Collector(
     read=read,
     read_many=read_many,
     is_named_by_path=True,
+    is_misnamed=_is_misnamed,
 )

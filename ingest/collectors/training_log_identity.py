@@ -23,12 +23,15 @@ _LONGEST_ID = 256
 class Place(NamedTuple):
     """What the path says: a name, and the job of Slurm if it is the name that sbatch gives.
 
-    A launcher's own name for the run is stronger than the log's: its other files say it too.
+    A launcher's own name for the run is stronger than the log's: its other files say it too. None:
+    its runs have no id, and the job of Slurm is their name. `has_own`: the file has a name of its
+    own, not its folder only.
     """
 
-    name: str
+    name: str | None
     scheduler_job: str | None
     is_of_launcher: bool = False
+    has_own: bool = True
 
 
 def place_of(dump: Dump) -> Place:
@@ -44,8 +47,8 @@ def place_of(dump: Dump) -> Place:
         return Place(stem, of_slurm[1])
     for name in [stem, *reversed(parts[-1 - _LEVELS : -1])]:
         if name and not _NO_NAME.fullmatch(name):
-            return Place(name[:_LONGEST_ID], None)
-    return Place(stem[:_LONGEST_ID], None)
+            return Place(name[:_LONGEST_ID], None, has_own=name == stem)
+    return Place(stem[:_LONGEST_ID], None, has_own=False)
 
 
 def _stem(name: str) -> str:

@@ -43,7 +43,8 @@ class Run:
         self._launch: Launch | None = None
         self._held: list[Event] | None = None
         self._who: Event = {}
-        self._name: str | None = None  # of the job, as the log tells it
+        # of the job, as its launcher or the log tells it
+        self._name = place.name if place.is_of_launcher else None
         self._job_id: str | None = None  # of the launch before
         self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
         self._next_facts: dict[str, str] = {}
@@ -225,8 +226,10 @@ class Run:
         if not self._place.is_of_launcher:
             self._name = facts.get("run", self._name)
         known = numbered if told else self._job_id or numbered
-        self._job_id = self._name or known or self._place.name
-        who: Event = {"job_id": self._job_id}
+        job_id = self._name or known or self._place.name
+        assert job_id is not None  # a place without a name has a job of Slurm
+        self._job_id = job_id
+        who: Event = {"job_id": job_id}
         if scheduler_job is not None:
             who["scheduler_job"] = scheduler_job
         generation, restart = _number(facts, "generation"), _number(facts, "restart")

@@ -197,7 +197,7 @@ def test_that_an_agent_began_and_no_more_makes_no_attempt(tmp_path: Path) -> Non
 
     assert ("job", "1153", 0.0) == (job["event"], job["job_id"], since_begun(job["at_us"]))
     with pytest.raises(UnreadableDump, match="LOGLEVEL=INFO"):
-        events_of(written(tmp_path, warning, name="alone.log"))
+        events_of(written(tmp_path / "alone", warning))
 
 
 def test_an_agent_that_waits_for_the_others_is_launching(tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ from tests.ingest.torchelastic_dumps import (
 from tests.queries.engine import ingest, rows
 
 SAVE = json.dumps(checkpoint("save", "start", 10, "1"))
+TRAINED = [
+    f"2026-11-20 05:42:{second:02d},000 INFO step {second}/99 | loss 2.5"
+    for second in range(5, 59, 6)
+]
 UTC_READING = Reading(None, ZoneInfo("UTC"))
 
 
@@ -117,6 +121,75 @@ def test_a_run_without_an_id_is_named_by_its_scheduler(tmp_path: Path) -> None:
     assert {("lab:1153", "1153", 2)} == {
         (event["job_id"], event["scheduler_job"], event["run_restart"]) for event in told
     }
+
+
+def test_files_beside_a_run_without_an_id_are_of_the_schedulers_job_too(tmp_path: Path) -> None:
+    run = tmp_path / "run-7"
+    log = ["SLURM_JOB_ID=1153", *begins(0, run_id="none"), *starts(2)]
+    files = [
+        written(run, *log, name="slurm.out"),
+        written(run, *recorded(*launched(1, run_id="none")), name="elastic/events.jsonl"),
+        written(run, SAVE, name="torch_loggers/dcp_rank0.jsonl"),
+        written(run, error_file("E: 1", 7), name="logs/none_abcd1234/attempt_0/0/error.json"),
+    ]
+
+    assert {("lab:1153", "1153")} == {name for file in files for name in names(file, "lab")}
+
+
+def test_a_file_among_several_jobs_of_the_scheduler_is_of_none_of_them(tmp_path: Path) -> None:
+    for job in ("1153", "1154"):
+        log = [f"SLURM_JOB_ID={job}", *begins(0, run_id="none"), *starts(2)]
+        written(tmp_path / "all", *log, name=f"{job}.out")
+
+    assert {("all", None)} == names(written(tmp_path / "all", SAVE, name="dcp.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("run_id", "number", "name"),
+    [
+        ("run-a", None, "run-a"),
+        ("run-a", "1153", "run-a"),
+        ("none", "1153", "lab:1153"),
+        ("none", None, "run-7"),
+    ],
+)
+def test_a_trainers_log_beside_torchruns_is_of_the_same_job(
+    tmp_path: Path, run_id: str, number: str | None, name: str
+) -> None:
+    run = tmp_path / "fleet/run-7"
+    agent = [*begins(0, run_id=run_id), *starts(2), *finishes(80)]
+    written(run, *([f"SLURM_JOB_ID={number}"] if number else []), *agent, name="agent.log")
+    written(run, *TRAINED, name="logs/train.log")
+
+    ingest(tmp_path / "warehouse", run, "--cluster", "lab")
+
+    attempts = rows(tmp_path / "warehouse", "select job_id, wall_seconds from attempts")
+    assert [(name, 82.0)] == attempts
+
+
+@pytest.mark.parametrize(
+    ("run_id", "number", "log", "names"),
+    [
+        ("none", None, "llama.log", ["all", "llama"]),
+        ("none", "1153", "llama.log", ["1153", "llama"]),
+        ("none", "1153", "slurm-1154.out", ["1153", "1154"]),
+        ("run-a", "1153", "slurm-1154.out", ["1154", "run-a"]),
+        ("run-a", "1153", "slurm-1153.out", ["run-a"]),
+        ("none", "1153", "slurm-1153.out", ["1153"]),
+    ],
+)
+def test_a_trainers_log_with_another_name_or_number_is_not_of_the_run_beside_it(
+    tmp_path: Path, run_id: str, number: str | None, log: str, names: list[str]
+) -> None:
+    agent = [*begins(0, run_id=run_id), *starts(2)]
+    said = [f"SLURM_JOB_ID={number}"] if number else []
+    written(tmp_path / "all", *said, *agent, name="agent.log")
+    written(tmp_path / "all", *TRAINED, name=log)
+
+    ingest(tmp_path / "warehouse", tmp_path / "all")
+
+    jobs = rows(tmp_path / "warehouse", "select job_id from jobs order by all")
+    assert [(name,) for name in names] == jobs
 
 
 def test_a_new_try_of_the_scheduler_counts_anew(tmp_path: Path) -> None:
@@ -371,8 +444,9 @@ _PIECES = (
 )  # fmt: skip
 
 
-def names(file: Path) -> set[tuple[str, str | None]]:
-    return {(event["job_id"], event.get("scheduler_job")) for event in events_of(file)}
+def names(file: Path, cluster: str | None = None) -> set[tuple[str, str | None]]:
+    told = events_of(file, cluster=cluster)
+    return {(event["job_id"], event.get("scheduler_job")) for event in told}
 
 
 def step(clock: str, number: int) -> str:

@@ -1,0 +1,222 @@
+"""Files of a run of torchrun that come before the one that names it end as if all came at once."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from tests.ingest.torchelastic_dumps import (
+    begins,
+    checkpoint,
+    error_file,
+    fails,
+    finishes,
+    launched,
+    recorded,
+    starts,
+    written,
+)
+from tests.ingest.warehouses import differences
+from tests.ingest.watchers import seen, start, until
+from tests.queries.engine import ingest, rows
+
+KINDS = [("run-a", None), ("run-a", "1153"), ("none", "1153"), ("none", None)]
+JOBS = "select job_id from jobs order by all"
+FILES = "select file from ingested_files"
+
+
+def run_of(folder: Path, run_id: str = "run-a", number: str | None = None) -> dict[str, Path]:
+    """All files of a run that failed once, by what they are."""
+    told = {"run_id": run_id}
+    agent = [
+        *([f"SLURM_JOB_ID={number}"] if number else []),
+        *begins(0, **told),
+        *starts(2),
+        *fails(60, 1, left=2),
+        *starts(63, restart=1),
+        *finishes(120),
+    ]
+    trained = [
+        f"2026-11-20 05:42:{second:02d},000 INFO step {second}/99 | loss 2.5"
+        for second in range(5, 59, 6)
+    ]
+    saves = [
+        json.dumps(checkpoint("save", event, seconds, "1", path=f"{folder}/step_7"))
+        for event, seconds in (("start", 40), ("end", 44))
+    ]
+    own = f"logs/{run_id}_abcd1234/attempt_0/0/error.json"
+    return {
+        "saves": written(folder, *saves, name="torch_loggers/dcp_rank0.jsonl"),
+        "trainer": written(folder, *trained, name="logs/train.log"),
+        "error": written(folder, error_file("E: 1", 59), name=own),
+        "records": written(folder, *recorded(*launched(1, **told)), name="elastic/events.jsonl"),
+        "agent": written(folder, *agent, name="agent.log"),
+    }
+
+
+def put(files: dict[str, Path], *names: str, aside: Path) -> list[Path]:
+    """Lay some of the files of a run, and no others, where they belong. Their times stay."""
+    for name, file in files.items():
+        held = aside / name
+        if file.exists() and name not in names:
+            aside.mkdir(exist_ok=True)
+            file.rename(held)
+            while not any(file.parent.iterdir()):  # the name of a folder may be the run's
+                file = file.parent
+                file.rmdir()
+        elif held.exists() and name in names:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            held.rename(file)
+    return [files[name] for name in names]
+
+
+@pytest.mark.parametrize(("run_id", "number"), KINDS)
+def test_a_run_that_is_named_last_is_one_job(
+    tmp_path: Path, run_id: str, number: str | None
+) -> None:
+    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7", run_id, number)
+    ingest(once, tmp_path / "fleet")
+
+    ingest(late, *put(files, "saves", "trainer", aside=aside))
+    before = rows(late, JOBS)
+    put(files, *files, aside=aside)
+    ingest(late, *(files[name] for name in ("records", "error", "agent")))
+
+    assert [("run-7",)] == before
+    assert {} == differences(once, late)
+
+
+def test_files_of_a_run_may_come_one_by_one(tmp_path: Path) -> None:
+    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7", "none", "1153")
+    ingest(once, tmp_path / "fleet")
+
+    there: list[str] = []
+    for name in ("trainer", "error", "saves", "agent", "records"):
+        there.append(name)
+        put(files, *there, aside=aside)
+        ingest(late, files[name])
+
+    assert {} == differences(once, late)
+
+
+def test_files_that_are_given_again_with_the_one_that_names_them_are_counted_once(
+    tmp_path: Path,
+) -> None:
+    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(once, tmp_path / "fleet")
+
+    ingest(late, *put(files, "saves", "trainer", aside=aside))
+    put(files, *files, aside=aside)
+    ingest(late, tmp_path / "fleet")
+    ingest(late, tmp_path / "fleet")
+
+    assert {} == differences(once, late)
+    assert [("agent.log",), ("dcp_rank0.jsonl",), ("error.json",), ("events.jsonl",),
+            ("train.log",)] == rows(
+        late, "select parse_filename(file) as name from ingested_files order by name"
+    )  # fmt: skip
+
+
+def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
+    late, aside = tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(late, *put(files, "saves", aside=aside))
+    before = rows(late, JOBS)
+    put(files, *files, aside=aside)
+
+    ingest(late, "--dry-run", files["agent"])
+    assert before == rows(late, JOBS)
+    ingest(late, files["agent"])
+    assert [("run-a",)] == rows(late, JOBS)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_one_that_is_gone_or_another_is_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, is_there: bool
+) -> None:
+    late, aside = tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(late, *put(files, "saves", aside=aside))
+    content = files["saves"].read_text()
+    put(files, "agent", aside=aside)
+    if is_there:
+        files["saves"].parent.mkdir()
+        files["saves"].write_text(content.replace("start", "begin"))
+
+    caplog.set_level(logging.WARNING, "ingest")
+    ingest(late, files["agent"])
+
+    assert [("run-7",), ("run-a",)] == rows(late, JOBS)
+    assert f"{files['saves']} was loaded before {files['agent']} told" in caplog.text
+
+
+def test_one_that_has_grown_is_read_as_a_whole_when_it_is_given(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(late, *put(files, "saves", "trainer", aside=aside))
+    put(files, *files, aside=aside)
+    with files["trainer"].open("a") as log:
+        log.write("2026-11-20 05:43:10,000 INFO step 90/99 | loss 2.5\n")
+
+    caplog.set_level(logging.WARNING, "ingest")
+    ingest(late, tmp_path / "fleet")
+    ingest(once, tmp_path / "fleet")
+
+    assert {} == differences(once, late)
+    assert "counts twice" not in caplog.text
+
+
+def test_jobs_that_have_the_name_of_their_folder_are_not_read_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aside, late = tmp_path / "aside", tmp_path / "late"
+    files = run_of(tmp_path / "fleet/run-7", "run-7")
+    ingest(late, *put(files, "saves", aside=aside))
+    put(files, *files, aside=aside)
+    capsys.readouterr()
+
+    ingest(late, files["agent"])
+
+    assert "from 1 file" in capsys.readouterr().out
+    assert [("run-7",)] == rows(late, JOBS)
+
+
+def test_a_run_beside_it_takes_no_file_of_another(tmp_path: Path) -> None:
+    aside, late = tmp_path / "aside", tmp_path / "late"
+    files = run_of(tmp_path / "fleet/run-7")
+    other = run_of(tmp_path / "fleet/run-8", "run-b")
+    put(other, "saves", aside=tmp_path / "others")
+    put(files, "saves", aside=aside)
+    ingest(late, tmp_path / "fleet")
+    put(files, *files, aside=aside)
+
+    ingest(late, files["agent"])
+
+    assert [("run-8",), ("run-a",)] == rows(late, JOBS)
+
+
+def test_a_watcher_reads_them_once_more_too(tmp_path: Path) -> None:
+    once, watched, aside = tmp_path / "once", tmp_path / "watched", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(once, tmp_path / "fleet")
+    put(files, "saves", "trainer", aside=aside)
+    watcher = start(watched, tmp_path / "fleet")
+    try:
+        until(watcher, lambda: [("run-7",)] == seen(watcher, JOBS), "the folder's")
+        put(files, *files, aside=aside)
+        until(watcher, lambda: 5 == len(seen(watcher, FILES) or ()), "all files")
+        until(watcher, lambda: [("run-a",)] == seen(watcher, JOBS), "one job")
+        assert 0 == watcher.end()
+    finally:
+        watcher.process.kill()
+        watcher.process.wait()
+
+    assert {} == differences(once, watched)
