@@ -53,12 +53,13 @@ def recorded() -> dict[str, tuple[str, dict[str, str]]]:
         rules[f"team_window:ett_preemption:ratio{suffix}"] = (f"{preempted} / {ended}", labels)
     came = {
         "rejected": _of_the_last_day("ett_ingest_rejected_lines", "source, reason"),
-        "events": _of_the_last_day("ett_ingest_events", "source"),
+        # those that were known as well: a dump that tells all anew has all broken lines anew too
+        "told": _of_the_last_day("ett_ingest_told_events", "source"),
     }
     for name, expression in came.items():
         rules[f"source:ett_{name}:delta1d"] = (expression, {})
-    lines, events = (f"source:ett_{name}:delta1d" for name in came)
-    rules["source:ett_rejected:ratio1d"] = (f"{lines} / ({lines} + {events})", {})
+    lines, told = (f"source:ett_{name}:delta1d" for name in came)
+    rules["source:ett_rejected:ratio1d"] = (f"{lines} / ({lines} + {told})", {})
     return rules
 
 

@@ -99,13 +99,14 @@ def enter(
         _enter_source(connection, one, reading)
     # one statement for all: of thousands of small dumps each would wait for one of its own
     connection.execute(
-        "with clocks as (select file_no, max(greatest(at_us, end_us)) as clock_us "
-        "from batch group by file_no), dumps as (select unnest($file_nos) as file_no, "
-        "unnest($names) as name, unnest($formats) as format, unnest($source_nos) as source_no, "
+        "with clocks as (select file_no, max(greatest(at_us, end_us)) as clock_us, "
+        "count(*) as told from batch group by file_no), dumps as ("
+        "select unnest($file_nos) as file_no, unnest($names) as name, "
+        "unnest($formats) as format, unnest($source_nos) as source_no, "
         "unnest($bytes) as bytes, unnest($digests) as sha256, "
         "unnest($as_of::bigint[]) as as_of_us) "
         "insert into files select dumps.file_no, name, format, $cluster, source_no, bytes, sha256, "
-        "greatest(clock_us, as_of_us), 0, 0, $now "
+        "greatest(clock_us, as_of_us), 0, 0, $now, coalesce(told, 0) "
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
         {
             "file_nos": [one.file_no for one in numbered],
@@ -208,7 +209,8 @@ def join_pieces(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Number
     connection.execute(
         "update files set bytes = fresh.bytes, sha256 = fresh.sha256, "
         "clock_us = greatest(files.clock_us, fresh.clock_us), "
-        "events = files.events + fresh.events, ingested_at = fresh.ingested_at, "
+        "events = files.events + fresh.events, told = files.told + fresh.told, "
+        "ingested_at = fresh.ingested_at, "
         "rejected = (select count(*) from rejected_lines where rejected_lines.file_no = of_no) "
         "from pieces inner join files as fresh on pieces.file_no = fresh.file_no "
         "where files.file_no = of_no"

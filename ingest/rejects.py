@@ -106,11 +106,16 @@ def shift(connection: duckdb.DuckDBPyConnection, lines: dict[int, int]) -> None:
 
 
 def keep(connection: duckdb.DuckDBPyConnection, grown: dict[int, int | None]) -> None:
-    """Move the batch's rejects to the warehouse; those of a file that grew take their old place."""
+    """Move the batch's rejects to the warehouse; those of a file that grew take their old place.
+
+    What it told then it tells again.
+    """
     for earlier in grown.values():
         if earlier is not None:
             connection.execute("delete from rejected_lines where file_no = ?", [earlier])
-            connection.execute("update files set rejected = 0 where file_no = ?", [earlier])
+            connection.execute(
+                "update files set rejected = 0, told = 0 where file_no = ?", [earlier]
+            )
     connection.execute(
         "insert into rejected_lines "
         "select rejects.file_no, files.file, line_number, reason, detail, line "

@@ -39,7 +39,8 @@ create table if not exists files (
     clock_us bigint,                    -- newest time in it, or the later --as-of
     events bigint not null,             -- events that were new
     rejected bigint not null,           -- lines set aside
-    ingested_at timestamp not null
+    ingested_at timestamp not null,
+    told bigint                         -- with those that were known; null: of an older release
 );
 
 create table if not exists job_keys (

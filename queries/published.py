@@ -7,7 +7,7 @@ from pathlib import Path
 
 # Of the writer's file and of what is published from it. Releases read what older ones published,
 # upgrade what older ones wrote (ingest/migrations), and refuse both of newer ones.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class NothingPublished(Exception):

@@ -207,6 +207,13 @@ FAMILIES = (
         note="Events that dumps brought; what was replaced or pruned since counts too.",
     ),
     Family(
+        "ett_ingest_told_events",
+        ("source",),
+        "sources",
+        {"told": ""},
+        note="Events that dumps told, known ones as well; what was pruned since counts too.",
+    ),
+    Family(
         "ett_ingest_rejected_lines",
         ("source", "reason"),
         "rejected_by_source",

@@ -93,6 +93,7 @@ _TARGETS = """
     order by all
 """
 
+# What a release before schema 4 published has no column `told`: the outer one is meant then.
 _SOURCES = """
     with
 
@@ -102,15 +103,17 @@ _SOURCES = """
             source,
             data_at,
             events,
+            (select told from sources as own where own.source = known.source) as told,
             row_number() over (order by events desc nulls last, source asc) as place
-        from sources
+        from (select source, data_at, events, events as told from sources) as known
 
     )
 
     select
-        if(place <= 20, source, 'other') as source,
+        if(place < 20, source, 'other') as source,
         epoch(min(data_at))::double as data_timestamp_seconds,
-        sum(events)::double as events
+        sum(events)::double as events,
+        sum(told)::double as told
     from placed
     group by all
     order by all
@@ -124,7 +127,7 @@ _REJECTED = """
 
         select
             source,
-            row_number() over (order by events desc nulls last, source asc) <= 20 as is_named
+            row_number() over (order by events desc nulls last, source asc) < 20 as is_named
         from sources
 
     ),

@@ -9,6 +9,7 @@ select
     sha256,
     events,
     rejected,
+    told,
     ingested_at
 from warehouse.files
 order by ingested_at asc, file asc

@@ -411,7 +411,7 @@ from summed;
 
 create table sources as
 select 'events@h100' as source, 'events' as format, 'h100' as cluster, data_at, 120000 as events,
-    (select count(*) from rejected_lines) as rejected
+    (select count(*) from rejected_lines) as rejected, 120000 as told
 from stated
 where data_at is not null;
 

@@ -28,6 +28,28 @@ def test_every_dump_stands_in_the_ledger_as_it_was(tmp_path: Path) -> None:
     )
 
 
+def test_the_ledger_counts_what_a_dump_told_beside_what_was_new(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    for number in (2, 3):
+        dump = write_dump(tmp_path / f"{number}.jsonl", [alive(f"job {n}") for n in range(number)])
+        dump.write_text(dump.read_text() + "broken\n")
+        ingest(warehouse, dump)
+
+    assert [(2, 2, 1), (1, 3, 1)] == rows(
+        warehouse, "select events, told, rejected from ingested_files order by file_no"
+    )
+    assert [(3, 5, 2)] == rows(warehouse, "select events, told, rejected from sources")
+
+
+def test_what_a_log_told_before_it_grew_it_did_not_tell_twice(tmp_path: Path) -> None:
+    warehouse, log = tmp_path / "warehouse", tmp_path / "log.jsonl"
+    for number in (2, 3):
+        write_dump(log, [alive(f"job {n}") for n in range(number)])
+        ingest(warehouse, log)
+
+    assert [(3, 3)] == rows(warehouse, "select events, told from sources")
+
+
 def test_a_dump_that_is_known_is_told_with_its_first_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

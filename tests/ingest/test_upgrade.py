@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ def old_warehouse(folder: Path, schema: int) -> Path:
     folder.mkdir()
     packed = (OLD / f"schema-{schema}.duckdb.zst").read_bytes()
     (folder / "warehouse.duckdb").write_bytes(zstandard.ZstdDecompressor().decompress(packed))
+    if (detail := OLD / f"schema-{schema}-detail").is_dir():
+        shutil.copytree(detail, folder / "detail")
     return folder
 
 
@@ -45,7 +48,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("schema", [1, 2])
+@pytest.mark.parametrize("schema", [1, 2, 3])
 def test_a_warehouse_of_an_older_release_gives_the_numbers_of_this_one(
     tmp_path: Path, fresh: Path, schema: int
 ) -> None:

@@ -72,7 +72,7 @@ def publish(
             _insert(connection, table, rows)
         _insert(connection, "publication", [(PUBLISHED_AT, number, 3, last_complete_day, "UTC")])
         named = {"events": 1000} if sources is None else sources
-        _insert(connection, "sources", [(name, data_at, n) for name, n in named.items()])
+        _insert(connection, "sources", [(name, data_at, n, 2 * n) for name, n in named.items()])
         _insert(connection, "rejected_by_source", [(*k, n) for k, n in (rejected or {}).items()])
         wanted = {"fleet": 0.9} if targets is None else targets
         _insert(connection, "targets", list(wanted.items()))
@@ -127,7 +127,7 @@ create table publication (
     published_at timestamp, sequence integer, schema_version integer, last_complete_day date,
     time_zone varchar
 );
-create table sources (source varchar, data_at timestamp, events bigint);
+create table sources (source varchar, data_at timestamp, events bigint, told bigint);
 create table rejected_by_source (source varchar, reason varchar, lines bigint);
 create table targets (team varchar, ett_ratio double);
 create table regressions (

@@ -146,6 +146,7 @@ def test_a_fleet_without_a_complete_day_shows_how_far_its_data_is(warehouse: Pat
         "ett_data_timestamp_seconds",
         "ett_published_timestamp_seconds",
         "ett_ingest_events",
+        "ett_ingest_told_events",
         "ett_exporter_read_success",
         "ett_exporter_read_duration_seconds",
         "ett_build_info",
@@ -276,8 +277,17 @@ def test_lines_set_aside_stand_beside_the_events_of_the_same_source(warehouse: P
         lines[sample.labels["source"]] += sample.value
 
     assert events.keys() == lines.keys()
-    assert (10.0, 345.0) == (events["other"], lines["other"])  # 0 to 4, and 3 times 21 to 25
+    assert (15.0, 405.0) == (events["other"], lines["other"])  # 0 to 5, and 3 times 20 to 25
     assert 3 == lines["slurm-sacct@24"]
+
+
+def test_of_what_an_older_release_published_every_event_was_new(warehouse: Path) -> None:
+    publish(warehouse, sources={"events": 7})
+    told = [s.value for s in samples(warehouse, "ett_ingest_told_events")]
+    publish(warehouse, sources={"events": 7}, spoil="alter table sources drop column told")
+
+    assert [14.0] == told
+    assert [7.0] == [s.value for s in samples(warehouse, "ett_ingest_told_events")]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +301,12 @@ def test_lines_set_aside_stand_beside_the_events_of_the_same_source(warehouse: P
         # what was set aside is told by the sources that are named among the events
         (
             "table sources",
-            {"ett_data_timestamp_seconds", "ett_ingest_events", "ett_ingest_rejected_lines"},
+            {
+                "ett_data_timestamp_seconds",
+                "ett_ingest_events",
+                "ett_ingest_told_events",
+                "ett_ingest_rejected_lines",
+            },
         ),
         ("table targets", {"ett_target_ratio"}),
         ("table rejected_by_source", {"ett_ingest_rejected_lines"}),

@@ -229,7 +229,7 @@ def test_a_window_has_the_columns_of_a_day(fleet: Path) -> None:
         ("targets", "team, ett_ratio"),
         ("days", "day, is_complete"),
         ("identity_by_day", "day, wall_us, areas_us, gap_us"),
-        ("sources", "source, format, cluster, data_at, events, rejected"),
+        ("sources", "source, format, cluster, data_at, events, rejected, told"),
         ("rejected_by_source", "source, reason, lines"),
         ("detail_files", "file"),
         (
