@@ -186,9 +186,11 @@ def own_folder(path: Path) -> Path:
 
 def is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
     """Whether the folder of a file named one of these jobs, and what stands beside it does now."""
+    folder = _name_of(own_folder(path))
+    if folder not in job_keys:
+        return False  # mostly, and nothing need be read to know it
     place = place_at(path)
-    name = place.run_id or place.scheduler_job
-    return name is not None and name != place.folder and place.folder in job_keys
+    return (place.run_id or place.scheduler_job or folder) != folder
 
 
 def place_at(path: Path, run_id: str | None = None) -> Place:
@@ -211,8 +213,11 @@ def place_at(path: Path, run_id: str | None = None) -> Place:
             break
         is_nameless |= run_id is None and named == set()
     is_nameless &= run_id is None and job is None
-    folder_name = folders[-1].name[:_LONGEST_ID] or None
-    return Place(run_id, job, folder_name, is_nameless, generation, local_rank)
+    return Place(run_id, job, _name_of(folders[-1]), is_nameless, generation, local_rank)
+
+
+def _name_of(folder: Path) -> str | None:
+    return folder.name[:_LONGEST_ID] or None
 
 
 def _own_folders(path: Path) -> list[Path]:
