@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -40,6 +41,10 @@ TRAINED = [
     f"2026-11-20 05:42:{second:02d},000 INFO step {second}/99 | loss 2.5"
     for second in range(5, 59, 6)
 ]
+SACCT = "JobID|JobName|State|Submit|Start|End|AllocTRES|NNodes"
+ACCOUNTED = (
+    "1153|llm|COMPLETED|2026-11-20T05:41:00|2026-11-20T05:41:20|2026-11-20T05:43:10|gres/gpu=8|1"
+)
 UTC_READING = Reading(None, ZoneInfo("UTC"))
 
 
@@ -165,6 +170,38 @@ def test_a_trainers_log_beside_torchruns_is_of_the_same_job(
 
     attempts = rows(tmp_path / "warehouse", "select job_id, wall_seconds from attempts")
     assert [(name, 82.0)] == attempts
+
+
+@pytest.mark.parametrize(("begun", "is_told"), [(0, True), (3600, False)])
+def test_two_names_of_one_job_of_the_scheduler_at_once_are_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, begun: float, is_told: bool
+) -> None:
+    agent = [*begins(begun), *starts(begun + 2), *finishes(begun + 80)]
+    agents = written(tmp_path / "agents", "SLURM_JOB_ID=1153", *agent, name="agent.log")
+    trainers = written(tmp_path / "trainers", *TRAINED, name="slurm-1153.out")
+    caplog.set_level(logging.WARNING, "ingest")
+
+    ingest(tmp_path / "warehouse", trainers)
+    assert "state the same job" not in caplog.text
+    ingest(tmp_path / "warehouse", agents)
+
+    told = "the jobs 1153 and run-a ran at once and state the same job of the scheduler, 1153"
+    assert is_told == (told in caplog.text)
+
+
+def test_a_job_that_the_scheduler_tells_has_two_names_and_is_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = [*begins(0), *starts(2), *finishes(80)]
+    written(tmp_path / "dumps/agents", "SLURM_JOB_ID=1153", *agent, name="agent.log")
+    written(tmp_path / "dumps/trainers", *TRAINED, name="slurm-1153.out")
+    written(tmp_path / "dumps", SACCT, ACCOUNTED, name="sacct.txt")
+    caplog.set_level(logging.WARNING, "ingest")
+
+    ingest(tmp_path / "warehouse", tmp_path / "dumps")
+
+    assert [("1153",)] == rows(tmp_path / "warehouse", "select job_id from jobs")
+    assert "state the same job" not in caplog.text
 
 
 @pytest.mark.parametrize(
