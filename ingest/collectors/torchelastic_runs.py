@@ -19,6 +19,7 @@ from pathlib import Path
 from ingest.collectors.base import Dump
 from ingest.collectors.lines import without_colours
 from ingest.collectors.torchelastic_signs import recognises
+from ingest.collectors.training_log_identity import job_of_output
 
 _HEAD_BYTES = 32 * 1024
 _MOST_ENTRIES = 300  # of a folder, by name
@@ -78,10 +79,13 @@ class Place:
 
 @dataclass(slots=True)
 class Run:
-    """The run that the lines of a file are told of, as far as they said it."""
+    """The run that the lines of a file are told of, as far as they said it. `output_of` is the
+    scheduler's job that the file's name tells.
+    """
 
     place: Callable[[str | None], Place]
     cluster: str | None
+    output_of: str | None = None
     run_id: str | None = None
     scheduler_job: str | None = None
     restart: int | None = None
@@ -111,7 +115,7 @@ class Run:
     def named(self, run_id: str | None, scheduler_job: str | None) -> tuple[str | None, str | None]:
         """The job's id and the scheduler's id of it. None: nothing names the job."""
         place = self.at_place(run_id)
-        scheduler_job = scheduler_job or place.scheduler_job
+        scheduler_job = scheduler_job or self.output_of or place.scheduler_job
         name = run_id or place.run_id
         if name is None and scheduler_job is not None:
             name = f"{self.cluster}:{scheduler_job}" if self.cluster else scheduler_job
@@ -120,7 +124,8 @@ class Run:
     def is_named(self, run_id: str | None, scheduler_job: str | None) -> bool:
         """Whether more than its folder names the job."""
         place = self.at_place(run_id)
-        return any((run_id, scheduler_job, place.run_id, place.scheduler_job))
+        told = (run_id, scheduler_job, self.output_of, place.run_id, place.scheduler_job)
+        return any(told)
 
 
 def usable(run_id: str | None) -> str | None:
@@ -149,7 +154,8 @@ def run_in_path(path: str) -> tuple[str | None, int | None, int | None]:
 
 def run_of(dump: Dump, cluster: str | None) -> Run:
     """The run of a dump. What stands around it is looked up when it is asked for."""
-    return Run(lambda run_id: place_of(dump, run_id), cluster)
+    output_of = None if dump.path is None else job_of_output(dump.path.name)
+    return Run(lambda run_id: place_of(dump, run_id), cluster, output_of)
 
 
 def timed_neighbour(dump: Dump, run_id: str | None) -> str | None:
@@ -248,7 +254,7 @@ def _told_in(folder: Path, own: Path) -> tuple[set[str], dict[str | None, set[st
         runs |= told
         if len(told) <= 1:
             name = next(iter(told), None)
-            jobs.setdefault(name, set()).update(_scheduler_jobs_in(head))
+            jobs.setdefault(name, set()).update(_scheduler_jobs_in(head) or _output_of(file))
     return runs, jobs
 
 
@@ -276,11 +282,14 @@ def _runs_in(head: bytes) -> Iterator[str]:
                 yield name
 
 
-def _scheduler_jobs_in(head: bytes) -> Iterator[str]:
-    for line in head.split(b"\n"):
-        job = scheduler_job_in(line)
-        if job is not None:
-            yield job
+def _scheduler_jobs_in(head: bytes) -> set[str]:
+    jobs = map(scheduler_job_in, head.split(b"\n"))
+    return {job for job in jobs if job is not None}
+
+
+def _output_of(file: str) -> set[str]:
+    job = job_of_output(Path(file).name)
+    return set() if job is None else {job}
 
 
 def _run_of_log_folder(entry: os.DirEntry[str]) -> str | None:

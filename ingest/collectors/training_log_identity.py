@@ -1,4 +1,4 @@
-"""Which job a trainer's log belongs to, from the place of its file. Reads no file."""
+"""Which job a log belongs to, from the place of its file. Reads no file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _NO_NAME = re.compile(
     r"std|out(?:put)?s?|err(?:or)?s?|logs?|console|debug|info|attempt|local|global|stdout|stderr|"
     r"default|none|tmp|dumps?|files?|text)[_.-]?|[\d_.-]+)+"
 )
-_OF_SLURM = re.compile(r"slurm-(\d{1,18})")  # where sbatch puts the output if it is told nothing
+# where sbatch puts the output if it is told nothing; that of an array's task names both
+_OF_SLURM = re.compile(r"slurm-(\d{1,18}(?:_\d{1,9})?)")
 _LEVELS = 5  # of folders that may name a run
 _LONGEST_ID = 256
 
@@ -42,13 +43,19 @@ def place_of(dump: Dump) -> Place:
         return Place("stdin", None)
     parts = [part for part in re.split(r"[/\\]", str(dump.path or dump.name)) if part]
     stem = _stem(parts[-1])
-    of_slurm = _OF_SLURM.fullmatch(stem)
-    if of_slurm:
-        return Place(stem, of_slurm[1])
+    of_slurm = job_of_output(parts[-1])
+    if of_slurm is not None:
+        return Place(stem, of_slurm)
     for name in [stem, *reversed(parts[-1 - _LEVELS : -1])]:
         if name and not _NO_NAME.fullmatch(name):
             return Place(name[:_LONGEST_ID], None, has_own=name == stem)
     return Place(stem[:_LONGEST_ID], None, has_own=False)
+
+
+def job_of_output(name: str) -> str | None:
+    """The job of Slurm whose output sbatch puts into a file of this name."""
+    of_slurm = _OF_SLURM.fullmatch(_stem(name))
+    return of_slurm[1] if of_slurm else None
 
 
 def _stem(name: str) -> str:

@@ -141,6 +141,56 @@ def test_files_beside_a_run_without_an_id_are_of_the_schedulers_job_too(tmp_path
     assert {("lab:1153", "1153")} == {name for file in files for name in names(file, "lab")}
 
 
+def test_the_output_of_sbatch_is_of_its_job_and_so_is_what_stands_beside_it(
+    tmp_path: Path,
+) -> None:
+    log = [*begins(0, run_id="none"), *starts(2)]
+    files = [
+        written(tmp_path / "run-7", *log, name="logs/slurm-1153.out"),
+        written(tmp_path / "run-7", SAVE, name="torch_loggers/dcp_rank0.jsonl"),
+    ]
+
+    assert {("lab:1153", "1153")} == {name for file in files for name in names(file, "lab")}
+
+
+@pytest.mark.parametrize(
+    ("run_id", "line", "name", "told"),
+    [
+        ("none", "SLURM_JOB_ID=7", "slurm-1153.out", ("7", "7")),
+        ("run-a", "", "slurm-1153.out", ("run-a", "1153")),
+        ("none", "", "slurm-1153.out.1", ("1153", "1153")),
+        ("none", "", "slurm-1153_3.out", ("1153_3", "1153_3")),
+        ("none", "", "llama-1153.out", ("run-7", None)),
+    ],
+)
+def test_what_a_log_says_of_its_job_comes_before_the_name_that_sbatch_gave_it(
+    tmp_path: Path, run_id: str, line: str, name: str, told: tuple[str, str | None]
+) -> None:
+    log = [line, *begins(0, run_id=run_id), *starts(2)]
+
+    assert {told} == names(written(tmp_path / "run-7", *log, name=name))
+
+
+def test_outputs_of_sbatch_in_one_folder_are_as_many_jobs(tmp_path: Path) -> None:
+    for job in ("1153", "1154"):
+        log = [*begins(0, run_id="none"), *starts(2), *finishes(80)]
+        written(tmp_path / "all", *log, name=f"slurm-{job}.out")
+
+    ingest(tmp_path / "warehouse", tmp_path / "all")
+
+    jobs = rows(tmp_path / "warehouse", "select job_id, wall_seconds from jobs order by all")
+    assert [("1153", 82.0), ("1154", 82.0)] == jobs
+
+
+def test_the_restart_that_workers_tell_counts_in_the_output_of_sbatch_too(tmp_path: Path) -> None:
+    said = "JOB 1153 (llama) restart=2"
+    log = [*begins(0, run_id="none"), said, *starts(2)]
+    told = events_of(written(tmp_path, *log, name="slurm-1153.out"))
+
+    assert {"1153"} == {event["job_id"] for event in told}
+    assert 2 == told[-1]["run_restart"]
+
+
 def test_a_file_among_several_jobs_of_the_scheduler_is_of_none_of_them(tmp_path: Path) -> None:
     for job in ("1153", "1154"):
         log = [f"SLURM_JOB_ID={job}", *begins(0, run_id="none"), *starts(2)]

@@ -931,6 +931,7 @@ def test_two_jobs_of_slurm_in_one_file_are_two_jobs() -> None:
         ("C:\\runs\\llama-8b\\output.log", "llama-8b"),
         ("-", "stdin"),
         ("/logs/slurm-4711.out", "4711"),
+        ("/logs/slurm-4711_3.out", "4711_3"),
     ],
 )
 def test_a_job_that_the_log_does_not_name_is_named_by_its_place(path: str, job_id: str) -> None:
