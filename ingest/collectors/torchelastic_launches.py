@@ -40,7 +40,7 @@ class Launch:
     asked for it are not in it: `rejoins` counts those, and after one, up to a failure of this
     agent's own workers, which generation runs is not known here. `pauses` are those of all
     launches of a file, `pause` is this one's newest. `completed_us` is when the trainer that wrote
-    into the same file said that it is done.
+    into the same file said that it is done. `ready_us` is when its first workers were started.
     """
 
     run: Run
@@ -56,6 +56,7 @@ class Launch:
     is_set_up: bool = False
     rendezvous_us: int | None = None
     workers_us: int | None = None
+    ready_us: int | None = None
     failed_us: int | None = None
     finished_us: int | None = None
     done_us: int | None = None
@@ -137,6 +138,7 @@ def workers(launch: Launch, at_us: int) -> Iterator[Event]:
     for meeting in _meeting(launch):
         yield {**meeting, "end_us": max(meeting["at_us"], at_us)}
     launch.rendezvous_us, launch.workers_us, launch._is_first = None, at_us, False
+    launch.ready_us = launch.ready_us or at_us
     if launch.pause is not None and launch.pause.until_us is None:
         launch.pause.until_us = at_us
     init = _event(launch, at_us, EventKind.PHASE_START, None)

@@ -31,7 +31,7 @@ from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import Run, run_in_path
 from ingest.collectors.torchelastic_text import Caught, Entry, Table, Tracebacks, unlabelled
-from ingest.collectors.torchelastic_training import Pause, Training
+from ingest.collectors.torchelastic_training import Pause, Told, Training
 from ingest.events import Event, EventKind, Outcome, Reason, Rejected
 
 _MOST_LAUNCHES = 4096
@@ -120,7 +120,8 @@ class Reader:
                     return
                 # who goes on after it was done was started anew, and is not done yet
                 launch.has_trainer, launch.completed_us = True, None
-                for told in self._training.hear(event, launch.run_id, self._pauses):
+                of = Told(launch.run_id, launch.began_us, launch.ready_us or launch.began_us)
+                for told in self._training.hear(event, of, self._pauses):
                     yield {**told, **launches.of_launch(launch)}
                 yield {**event, **launches.of_launch(launch)}
                 return

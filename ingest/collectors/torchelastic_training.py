@@ -19,23 +19,36 @@ class Pause:
     until_us: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """In which launch a trainer speaks: when that began, and its first workers were started."""
+
+    run_id: str | None
+    began_us: int
+    ready_us: int
+
+
 @dataclass(slots=True)
 class Training:
-    """Whether a trainer trains. Hears its events in the order of its lines."""
+    """Whether a trainer trains. Hears its events in the order of its lines. `_began_us` is of the
+    launch in which it last began to.
+    """
 
     is_on: bool = False
     _run_id: str | None = None
     _pause: Pause | None = None  # that training has not come back from
     _heard: int = 0  # pauses
+    _began_us: int | None = None
 
-    def hear(self, event: Event, run_id: str | None, pauses: Sequence[Pause]) -> Iterator[Event]:
+    def hear(self, event: Event, told: Told, pauses: Sequence[Pause]) -> Iterator[Event]:
         """What lies between what the trainer said before and this, without whose it is."""
-        at_us, self._run_id = event["at_us"], run_id
+        at_us, self._run_id = event["at_us"], told.run_id
         yield from self._stop(pauses, at_us)
         if event.get("phase") == Phase.TRAINING:
             self.is_on, self._pause = event["event"] == EventKind.PHASE_START, None
-        elif event["event"] == EventKind.PROGRESS and self._is_back(at_us):
-            self.is_on, self._pause = True, None
+            self._began_us = told.began_us
+        elif event["event"] == EventKind.PROGRESS and self._is_back(at_us, told):
+            self.is_on, self._pause, self._began_us = True, None, told.began_us
             yield _training(EventKind.PHASE_START, at_us)
 
     def close(self, pauses: Sequence[Pause]) -> Iterator[Event]:
@@ -52,8 +65,12 @@ class Training:
                 self.is_on, self._pause = False, pause
                 yield _training(EventKind.PHASE_END, pause.from_us)
 
-    def _is_back(self, at_us: int) -> bool:
-        """What is told of a step before the new workers start was done by the old ones."""
+    def _is_back(self, at_us: int, told: Told) -> bool:
+        """What is told of a step before the new workers start was done by the old ones. An agent
+        that was killed tells no pause: another one took its place.
+        """
+        if self.is_on:
+            return told.began_us != self._began_us and at_us >= told.ready_us
         until_us = self._pause.until_us if self._pause else None
         return until_us is not None and at_us >= until_us
 

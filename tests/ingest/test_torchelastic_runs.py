@@ -394,6 +394,25 @@ def test_training_begins_again_after_a_failure_whose_steps_go_on(tmp_path: Path)
     ]
 
 
+@pytest.mark.parametrize("first", [2, 3, 9])
+def test_an_agent_that_takes_over_in_one_log_trains_though_its_steps_go_on(
+    first: int, tmp_path: Path
+) -> None:
+    killed = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2)]
+    after = [step(f"42:{20 + number * 5}", first + number) for number in range(4)]
+    fresh = [*begins(30, pid=77), *starts(32, pid=77), *after, *finishes(80, pid=77)]
+
+    ingest(tmp_path / "warehouse", written(tmp_path, *killed, *fresh))
+
+    # of a step that comes again it takes the next one to tell that training goes on
+    late = 5.0 if first == 2 else 0.0
+    assert [(1, "lost", 6.0), (2, "completed", 37.0 - late)] == rows(
+        tmp_path / "warehouse",
+        "select attempt, outcome, effective_seconds + unsaved_seconds from attempts "
+        "order by attempt",
+    )
+
+
 def test_training_that_does_not_go_on_ended_where_the_agents_met(tmp_path: Path) -> None:
     before = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2)]
     told = events_of(written(tmp_path, *before, *starts(55, waits=15), *finishes(80)))
