@@ -8,6 +8,7 @@ from __future__ import annotations
 import duckdb
 
 # A cluster that is not named may be any; whether the number then is ambiguous is for the models.
+# Trainers that state the same number meet though no row tells of it: what they tell counts twice.
 _MEETINGS = """
     select links.job_no as trainer_no, jobs.job_no as scheduled_no
     from job_links as links
@@ -15,6 +16,14 @@ _MEETINGS = """
         on links.scheduler_job = jobs.scheduler_job
         and links.job_no <> jobs.job_no
         and (links.cluster is null or jobs.cluster is null or links.cluster = jobs.cluster)
+    union all
+    select links.job_no, others.job_no
+    from job_links as links
+    inner join job_links as others
+        on links.scheduler_job = others.scheduler_job and links.job_no < others.job_no
+    where
+        links.job_no in (select job_no from placed_jobs)
+        and others.job_no in (select job_no from placed_jobs)
 """
 _LEAVES_OPEN = (
     "run_key is not null or run_generation is not null or scheduler_job is not null "

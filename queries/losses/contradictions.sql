@@ -245,6 +245,41 @@ told as (
     inner join job_keys on holds.job_no = job_keys.job_no
     where names.is_shared
 
+    union all
+
+    -- without accounting nothing holds these names together
+    select
+        holds.joined_no as job_no,
+        cast(null as bigint) as attempt,
+        'counted_twice' as kind,
+        concat(
+            'the scheduler''s job ', holds.scheduler_job,
+            ', of which no row tells, is at the same time told as ', job_keys.job_key
+        ) as what,
+        holds.first_us as at_us
+    from stg_holds as holds
+    inner join stg_launches as launches
+        on
+            holds.job_no = launches.job_no
+            and holds.launch = launches.launch
+    inner join stg_holds as others
+        on
+            holds.scheduler_job = others.scheduler_job
+            and holds.joined_no <> others.joined_no
+            and holds.first_us < others.last_us
+            and holds.last_us > others.first_us
+    inner join stg_launches as other_launches
+        on
+            others.job_no = other_launches.job_no
+            and others.launch = other_launches.launch
+            and coalesce(launches.cluster = other_launches.cluster, true)
+    inner join job_keys on others.joined_no = job_keys.job_no
+    where
+        holds.is_told
+        and others.is_told
+        and holds.chain_no is null
+        and others.chain_no is null
+
 )
 
 select

@@ -375,6 +375,33 @@ def test_a_name_under_which_two_jobs_ran_at_once_joins_neither(fleet: Path) -> N
     )
 
 
+def test_names_that_state_one_job_of_which_no_row_tells_count_twice_and_say_so(load: Load) -> None:
+    trainer = life("llama", "a", 30, 490, scheduler_job="161")
+    library = life("session-7", "x", 20, 500, scheduler_job="161")
+    others = [
+        *life("later", "b", 500, 590, scheduler_job="161"),
+        *life("other", "c", 30, 490, scheduler_job="162"),
+        *life("away", "d", 30, 490, scheduler_job="161", cluster="far"),
+        *life("here", "e", 30, 490, scheduler_job="161", cluster="near"),
+    ]
+    told = (TRAINER, trainer), (LIBRARY, library), (LIBRARY, others[:4])
+    twice = "select job_id, detail from anomalies where kind = 'counted_twice' order by all"
+
+    alone = load(told[0], told[2], into="alone")
+    forth = load(*told, into="forth")
+    back = load(*reversed(told), into="back")
+    known = load(*told, (SCHEDULER, job("fleet:161", ("COMPLETED", 0, 10, 600))), into="known")
+    apart = load((LIBRARY, others[4:]), into="apart")
+
+    said = "the scheduler's job 161, of which no row tells, is at the same time told as {} at "
+    assert [
+        ("llama", said.format("session-7") + "2026-03-02T09:00:30.000Z"),
+        ("session-7", said.format("llama") + "2026-03-02T09:00:20.000Z"),
+    ] == rows(forth, twice)
+    assert {} == differences(forth, back)
+    assert [] == rows(alone, twice) == rows(known, twice) == rows(apart, twice)
+
+
 story(
     scheduler=job("fleet:170", ("COMPLETED", 0, 10, 500), ("FAILED", 9000, 9010, 9500)),
     trainer=[
