@@ -317,7 +317,10 @@ class _Run:
     ) -> Iterator[Incoming]:
         seen: set[tuple[str, str]] = set()
         misnamed = Misnamed(
-            self.warehouse.connection, self.warehouse.folder, self.settings.unpacked_ratio
+            self.warehouse.connection,
+            self.warehouse.folder,
+            self.settings.unpacked_ratio,
+            self.settings.identity,
         )
         for file in files:
             one = plan.look_at(

@@ -68,7 +68,7 @@ def identified(
     if not rules:
         yield from items
         return
-    place = name if path is None else path.absolute().as_posix()
+    place = name if path is None else _place(path)
     given = cache(lambda job_id, run_key: _given(rules, name, place, job_id, run_key))
     teams: set[tuple[str | None, str]] = set()
     for item in items:
@@ -78,6 +78,17 @@ def identified(
         for event in events_of(item) if isinstance(item, pl.DataFrame) else (item,):
             _apply(event, given(event.get("job_id"), event.get("run_key")), teams)
             yield event
+
+
+def names_job_at(rules: Sequence[IdentityRule], path: Path) -> bool:
+    """Whether the path of a dump alone tells its job, whatever it says."""
+    place = _place(path)
+    found = (re.search(rule.pattern, place) for rule in rules if rule.looks_at == "path")
+    return any(match and match.groupdict().get("job_id") is not None for match in found)
+
+
+def _place(path: Path) -> str:
+    return path.absolute().as_posix()
 
 
 def _apply(event: Event, given: _Given, teams: set[tuple[str | None, str]]) -> None:

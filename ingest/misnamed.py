@@ -18,6 +18,7 @@ import duckdb
 from ingest import dumps
 from ingest.errors import UnreadableDump
 from ingest.formats import FORMATS
+from ingest.identity import IdentityRule, names_job_at
 from ingest.known import Row
 from ingest.ledger import Incoming
 from ingest.words import counted
@@ -29,11 +30,16 @@ class Misnamed:
     """What the ledger says of such dumps, asked once: on the disk lies all that names them."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, warehouse: Path, unpacked_ratio: float
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        warehouse: Path,
+        unpacked_ratio: float,
+        rules: Sequence[IdentityRule],
     ) -> None:
         self._connection = connection
         self._warehouse = warehouse
         self._unpacked_ratio = unpacked_ratio
+        self._rules = rules
         self._rows: dict[Path, list[Row]] | None = None
 
     def beside(self, one: Incoming) -> Sequence[Incoming]:
@@ -44,7 +50,10 @@ class Misnamed:
         if collector is None or collector.names_others_in is None:
             return ()
         if self._rows is None:
-            self._rows = _by_folder(_loaded(self._connection))
+            loaded = _loaded(self._connection)
+            self._rows = _by_folder(
+                row for row in loaded if not names_job_at(self._rules, Path(row.name))
+            )
         rows = self._rows.pop(collector.names_others_in(one.file.path), [])
         keys = _job_keys(self._connection, [row.file_no for row in rows])
         found = [

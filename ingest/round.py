@@ -70,7 +70,12 @@ class Round:
             watch.settings.unpacked_ratio,
             watch.reading.training_logs,
         )
-        self._misnamed = Misnamed(opened.connection, opened.folder, watch.settings.unpacked_ratio)
+        self._misnamed = Misnamed(
+            opened.connection,
+            opened.folder,
+            watch.settings.unpacked_ratio,
+            watch.reading.identity,
+        )
         shutil.rmtree(copies, ignore_errors=True)  # of one that was killed
         copies.mkdir(parents=True)
 

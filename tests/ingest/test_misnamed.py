@@ -189,6 +189,29 @@ def test_jobs_that_have_the_name_of_their_folder_are_not_read_again(
     assert [("run-7",)] == rows(late, JOBS)
 
 
+def test_a_file_that_a_rule_names_is_named_by_nothing_beside_it(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = tmp_path / "ett.toml"
+    config.write_text("[[identity]]\npath = '/fleet/(?P<job_id>[^/]+)/'\n")
+    monkeypatch.setenv("ETT_CONFIG", str(config))
+    late, aside = tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(late, *put(files, "saves", "trainer", aside=aside))
+    put(files, "saves", "agent", aside=aside)
+    capsys.readouterr()
+
+    caplog.set_level(logging.WARNING, "ingest")
+    ingest(late, files["agent"])
+
+    assert [("run-7",)] == rows(late, JOBS)
+    assert "counts twice" not in caplog.text
+    assert "from 1 file" in capsys.readouterr().out
+
+
 def test_a_run_beside_it_takes_no_file_of_another(tmp_path: Path) -> None:
     aside, late = tmp_path / "aside", tmp_path / "late"
     files = run_of(tmp_path / "fleet/run-7")
