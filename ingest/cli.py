@@ -320,7 +320,7 @@ class _Run:
             self.warehouse.connection,
             self.warehouse.folder,
             self.settings.unpacked_ratio,
-            self.settings.identity,
+            self.reading,
         )
         for file in files:
             one = plan.look_at(

@@ -34,7 +34,8 @@ class Incoming:
 
     `grown_from` is the ledger's number of the same file when it was shorter, or was taken for
     another format and told nothing. Of a piece, `file` is a copy of the piece alone; the
-    fingerprint's sha256 is of all up to its end.
+    fingerprint's sha256 is of all up to its end. `reading`: how a dump is read that is not read as
+    those beside it in its batch.
     """
 
     file: dumps.DumpFile
@@ -42,6 +43,7 @@ class Incoming:
     fingerprint: dumps.Fingerprint
     grown_from: int | None
     follows: Follows | None = None
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def number(
         safe = folder / f"in-{file_no}"
         safe.unlink(missing_ok=True)
         safe.symlink_to(incoming.file.path.resolve())
-        source = _source(incoming.format, reading)
+        source = _source(incoming.format, incoming.reading or reading)
         source_no = sources.setdefault(source, len(sources) + 1)
         numbered.append(Numbered(incoming, file_no, source_no, safe))
     return numbered
@@ -96,7 +98,7 @@ def enter(
     if not numbered:
         return
     for one in {one.source_no: one for one in numbered}.values():
-        _enter_source(connection, one, reading)
+        _enter_source(connection, one, one.incoming.reading or reading)
     # one statement for all: of thousands of small dumps each would wait for one of its own
     connection.execute(
         "with clocks as (select file_no, max(greatest(at_us, end_us)) as clock_us, "
@@ -104,9 +106,10 @@ def enter(
         "select unnest($file_nos) as file_no, unnest($names) as name, "
         "unnest($formats) as format, unnest($source_nos) as source_no, "
         "unnest($bytes) as bytes, unnest($digests) as sha256, "
+        "unnest($clusters::varchar[]) as cluster, unnest($zones) as time_zone, "
         "unnest($as_of::bigint[]) as as_of_us) "
-        "insert into files select dumps.file_no, name, format, $cluster, source_no, bytes, sha256, "
-        "greatest(clock_us, as_of_us), 0, 0, $now, coalesce(told, 0) "
+        "insert into files select dumps.file_no, name, format, cluster, source_no, bytes, sha256, "
+        "greatest(clock_us, as_of_us), 0, 0, $now, coalesce(told, 0), time_zone "
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
         {
             "file_nos": [one.file_no for one in numbered],
@@ -115,7 +118,8 @@ def enter(
             "source_nos": [one.source_no for one in numbered],
             "bytes": [_whole_bytes(one.incoming) for one in numbered],
             "digests": [one.incoming.fingerprint.sha256 for one in numbered],
-            "cluster": reading.cluster,
+            "clusters": [(one.incoming.reading or reading).cluster for one in numbered],
+            "zones": [(one.incoming.reading or reading).timezone.key for one in numbered],
             "as_of": [None if one.file_no in mute else moment.as_of_us for one in numbered],
             "now": moment.now,
         },

@@ -480,7 +480,9 @@ def _parse_texts(
         assert collector is not None
         target = text.Target(connection, table, one.file_no, one.source_no)
         try:
-            text.parse(target, collector, one.incoming.file, reading, moment)
+            text.parse(
+                target, collector, one.incoming.file, one.incoming.reading or reading, moment
+            )
         except UnreadableDump as error:
             unreadable[one.file_no] = str(error)
         advance(one.incoming.file.bytes)

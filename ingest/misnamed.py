@@ -11,19 +11,34 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 import duckdb
 
 from ingest import dumps
+from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
 from ingest.formats import FORMATS
-from ingest.identity import IdentityRule, names_job_at
-from ingest.known import Row
+from ingest.identity import names_job_at
 from ingest.ledger import Incoming
 from ingest.words import counted
 
 _LOG = logging.getLogger("ingest")
+
+
+class _Loaded(NamedTuple):
+    """A dump that was loaded: what the ledger says of it."""
+
+    file_no: int
+    name: str
+    format: str
+    bytes: int
+    sha256: str
+    cluster: str | None
+    time_zone: str | None  # None: an older release loaded it
 
 
 class Misnamed:
@@ -34,13 +49,13 @@ class Misnamed:
         connection: duckdb.DuckDBPyConnection,
         warehouse: Path,
         unpacked_ratio: float,
-        rules: Sequence[IdentityRule],
+        reading: Reading,
     ) -> None:
         self._connection = connection
         self._warehouse = warehouse
         self._unpacked_ratio = unpacked_ratio
-        self._rules = rules
-        self._rows: dict[Path, list[Row]] | None = None
+        self._reading = reading
+        self._rows: dict[Path, list[_Loaded]] | None = None
 
     def beside(self, one: Incoming) -> Sequence[Incoming]:
         """The loaded dumps that are named otherwise now that `one` is beside them, each in the
@@ -50,9 +65,9 @@ class Misnamed:
         if collector is None or collector.names_others_in is None:
             return ()
         if self._rows is None:
-            loaded = _loaded(self._connection)
+            rules = self._reading.identity
             self._rows = _by_folder(
-                row for row in loaded if not names_job_at(self._rules, Path(row.name))
+                row for row in _loaded(self._connection) if not names_job_at(rules, Path(row.name))
             )
         rows = self._rows.pop(collector.names_others_in(one.file.path), [])
         keys = _job_keys(self._connection, [row.file_no for row in rows])
@@ -67,15 +82,19 @@ class Misnamed:
             _LOG.info("%s tells which run %s beside it are of: read anew", one.file.name, said)
         return found
 
-    def _again(self, row: Row, one: Incoming) -> Incoming | None:
-        """The dump of a row as it was. One that has grown is read as a whole when it is given."""
+    def _again(self, row: _Loaded, one: Incoming) -> Incoming | None:
+        """The dump of a row as it was, to be read as it was. One that has grown is read as a whole
+        when it is given.
+        """
         with suppress(OSError, UnreadableDump):
             file = dumps.found_at(Path(row.name), self._warehouse, self._unpacked_ratio)
             if file is None or file.bytes > row.bytes:
                 return None
             fingerprint = dumps.fingerprint(file)
             if fingerprint.sha256 == row.sha256:
-                return Incoming(file, FORMATS[row.format], fingerprint, row.file_no)
+                reading = self._read_before(row)
+                format = FORMATS[row.format]
+                return Incoming(file, format, fingerprint, row.file_no, reading=reading)
         _LOG.warning(
             "%s was loaded before %s told which run it is of, and does not lie there any more as "
             "it was: it stays a job of its own, whose time counts twice. Ingest both into a new "
@@ -85,24 +104,28 @@ class Misnamed:
         )
         return None
 
+    def _read_before(self, row: _Loaded) -> Reading:
+        zone = self._reading.timezone if row.time_zone is None else ZoneInfo(row.time_zone)
+        return replace(self._reading, cluster=row.cluster, timezone=zone)
 
-def _loaded(connection: duckdb.DuckDBPyConnection) -> Iterator[Row]:
+
+def _loaded(connection: duckdb.DuckDBPyConnection) -> Iterator[_Loaded]:
     names = [
         name
         for name, format in FORMATS.items()
         if format.collector is not None and format.collector.is_misnamed is not None
     ]
     told = connection.execute(
-        "select file_no, file, format, bytes, sha256, false from files "
+        "select file_no, file, format, bytes, sha256, cluster, time_zone from files "
         "where format in (select unnest($1::varchar[])) order by file_no",
         [names],
     ).fetchall()
-    return map(Row._make, told)
+    return map(_Loaded._make, told)
 
 
-def _by_folder(rows: Iterable[Row]) -> dict[Path, list[Row]]:
+def _by_folder(rows: Iterable[_Loaded]) -> dict[Path, list[_Loaded]]:
     """Rows by every folder that they lie in, or below."""
-    found: defaultdict[Path, list[Row]] = defaultdict(list)
+    found: defaultdict[Path, list[_Loaded]] = defaultdict(list)
     for row in rows:
         for folder in Path(os.path.abspath(row.name)).parents:
             found[folder].append(row)
@@ -125,7 +148,7 @@ def _job_keys(
     return keys
 
 
-def _is_misnamed(row: Row, job_keys: set[str]) -> bool:
+def _is_misnamed(row: _Loaded, job_keys: set[str]) -> bool:
     collector = FORMATS[row.format].collector
     assert collector is not None and collector.is_misnamed is not None
     return bool(job_keys) and collector.is_misnamed(Path(row.name), job_keys)

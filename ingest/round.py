@@ -74,7 +74,7 @@ class Round:
             opened.connection,
             opened.folder,
             watch.settings.unpacked_ratio,
-            watch.reading.identity,
+            watch.reading,
         )
         shutil.rmtree(copies, ignore_errors=True)  # of one that was killed
         copies.mkdir(parents=True)

@@ -40,7 +40,8 @@ create table if not exists files (
     events bigint not null,             -- events that were new
     rejected bigint not null,           -- lines set aside
     ingested_at timestamp not null,
-    told bigint                         -- with those that were known; null: of an older release
+    told bigint,                        -- with those that were known; null: of an older release
+    time_zone varchar                   -- of times that tell none; null: of an older release
 );
 
 create table if not exists job_keys (

@@ -19,7 +19,7 @@ from tests.ingest.torchelastic_dumps import (
     starts,
     written,
 )
-from tests.ingest.warehouses import differences
+from tests.ingest.warehouses import differences, kept
 from tests.ingest.watchers import seen, start, until
 from tests.queries.engine import ingest, rows
 
@@ -134,6 +134,25 @@ def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
     assert before == rows(late, JOBS)
     ingest(late, files["agent"])
     assert [("run-a",)] == rows(late, JOBS)
+
+
+def test_they_are_read_as_they_were_whatever_the_other_one_is_read_as(tmp_path: Path) -> None:
+    late, aside = tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    put(files, "trainer", aside=aside)
+    ingest(late, "--timezone", "Asia/Tokyo", "--cluster", "lab", files["trainer"])
+    told = (
+        "select files.cluster, time_zone, min(at_us) from events inner join files using (file_no) "
+    )
+    of_trainer = f"{told} where file = '{files['trainer']}' group by all"
+    before = kept(late, of_trainer)
+    put(files, *files, aside=aside)
+
+    ingest(late, files["agent"])
+
+    assert [("lab", "Asia/Tokyo")] == [row[:2] for row in before]
+    assert before == kept(late, of_trainer)
+    assert ("run-a",) in rows(late, JOBS)
 
 
 @pytest.mark.parametrize("is_there", [False, True])
