@@ -10,11 +10,15 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
+
+import zstandard
 
 from ingest.collectors.base import Dump
 from ingest.collectors.lines import without_colours
@@ -22,7 +26,7 @@ from ingest.collectors.torchelastic_signs import recognises
 from ingest.collectors.training_log_identity import job_of_output
 
 _HEAD_BYTES = 32 * 1024
-_MOST_ENTRIES = 300  # of a folder, by name
+_MOST_ENTRIES = 300  # of a folder, one of each kind of name before more of any
 _MOST_HEADS = 40
 _LEVELS = 3
 _LONGEST_ID = 256
@@ -46,6 +50,7 @@ _SCHEDULER_JOB = re.compile(
     rb"|^\W{0,8}(?:\S{1,80}: )?\W{0,8}(?i:job) (?=\d{1,18} .{0,200}\brestart=\d)"
     rb"|\*\*\* (?:JOB|STEP) )(\d{1,18})\b"
 )
+_NUMBER = re.compile(r"\d+")
 _RESTART = re.compile(
     rb"(?:\bSLURM_RESTART_COUNT\b[\"']?\s?[=:]\s?[\"']?"
     rb"|^\W{0,8}(?:\S{1,80}: )?\W{0,8}(?i:job) \d{1,18}\b.{0,200}\brestart=)(\d{1,6})\b"
@@ -259,14 +264,16 @@ def _told_in(folder: Path, own: Path) -> tuple[set[str], dict[str | None, set[st
 
 
 def _nearby(folder: Path, own: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, and in those below it that are a part of the same run."""
+    """What is in a folder, and in those below it that are a part of the same run. Files of many
+    ranks come behind one of each kind: the log that names the run may be the last by name.
+    """
     entries = _entries(folder)
     parts = [
         _entries(Path(entry.path))
         for entry in entries
         if entry.is_dir() and _PART.fullmatch(entry.name) and Path(entry.path) not in own.parents
     ]
-    return [entry for some in (entries, *parts) for entry in some]
+    return _kinds_first(entry for some in (entries, *parts) for entry in some)
 
 
 def _files(nearby: list[os.DirEntry[str]], own: Path) -> Iterator[str]:
@@ -308,16 +315,33 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return []
-    return found[:_MOST_ENTRIES]
+    return _kinds_first(found)[:_MOST_ENTRIES]
+
+
+def _kinds_first(entries: Iterable[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
+    """The first of each kind of name, then the second of each, and so on: a kind is a name whatever
+    its numbers.
+    """
+    before: Counter[str] = Counter()
+    placed: list[tuple[int, os.DirEntry[str]]] = []
+    for entry in entries:
+        kind = _NUMBER.sub("", entry.name)
+        placed.append((before[kind], entry))
+        before[kind] += 1
+    return [entry for _, entry in sorted(placed, key=itemgetter(0))]
 
 
 def _head(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            if file.read(2) != b"\x1f\x8b":
-                file.seek(0)
-                return without_colours(file.read(_HEAD_BYTES))
-        with gzip.open(path) as unpacked:
-            return without_colours(unpacked.read(_HEAD_BYTES))
-    except (OSError, EOFError, zlib.error):
+            magic = file.read(4)
+            file.seek(0)
+            if magic[:2] == b"\x1f\x8b":
+                with gzip.open(file) as unpacked:
+                    return without_colours(unpacked.read(_HEAD_BYTES))
+            if magic == b"\x28\xb5\x2f\xfd":
+                with zstandard.ZstdDecompressor().stream_reader(file) as unpacked:
+                    return without_colours(unpacked.read(_HEAD_BYTES))
+            return without_colours(file.read(_HEAD_BYTES))
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError):
         return b""

@@ -9,6 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -189,6 +190,25 @@ def test_the_restart_that_workers_tell_counts_in_the_output_of_sbatch_too(tmp_pa
 
     assert {"1153"} == {event["job_id"] for event in told}
     assert 2 == told[-1]["run_restart"]
+
+
+@pytest.mark.parametrize("folder", [".", "torch_loggers"])
+def test_files_of_many_ranks_do_not_hide_the_log_that_names_the_run(
+    tmp_path: Path, folder: str
+) -> None:
+    run = tmp_path / "run-7"
+    written(run, *begins(0), *starts(2), name="torchrun.log")
+    ranks = [written(run, SAVE, name=f"{folder}/dcp_rank{rank}.jsonl") for rank in range(400)]
+
+    assert {("run-a", None)} == {name for file in ranks[::133] for name in names(file)}
+
+
+def test_a_log_that_names_the_run_may_be_packed_with_zstd(tmp_path: Path) -> None:
+    log = written(tmp_path / "run-7", *begins(0), *starts(2))
+    log.with_suffix(".log.zst").write_bytes(zstandard.compress(log.read_bytes()))
+    log.unlink()
+
+    assert {("run-a", None)} == names(written(tmp_path / "run-7", SAVE, name="dcp.jsonl"))
 
 
 def test_a_file_among_several_jobs_of_the_scheduler_is_of_none_of_them(tmp_path: Path) -> None:
