@@ -347,12 +347,14 @@ class _Run:
 
     @staticmethod
     def _with_misnamed(one: Incoming, misnamed: Misnamed, progress: Progress) -> Iterator[Incoming]:
-        """A dump, and those that are to be read once more because of it, in the same batch."""
-        yield one
+        """Those that are to be read once more because of a dump, and the dump: whoever stops
+        between two batches finds it new again, and what is left of them.
+        """
         for again in misnamed.beside(one):
             progress.more(again.file.bytes)
             progress.read(again.file.bytes)
             yield again
+        yield one
 
     def _move_clocks(self, summary: Summary) -> None:
         """`--as-of` counts for dumps that are known already as well."""

@@ -156,8 +156,9 @@ class Round:
             contents.add(content)
             if row is not None:
                 rows.add(row)
-            yield decision
+            # before it: whoever ends between two batches finds it new again, and the rest of them
             yield from filter(None, map(read_again, self._misnamed.beside(one)))
+            yield decision
 
     def _load(self, batch: Sequence[Decision]) -> list[Sight]:
         """Load a batch. Returns the files of which another piece can be loaded at once."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ingest import loader, plan
 from tests.ingest.torchelastic_dumps import (
     begins,
     checkpoint,
@@ -121,6 +123,31 @@ def test_files_that_are_given_again_with_the_one_that_names_them_are_counted_onc
             ("train.log",)] == rows(
         late, "select parse_filename(file) as name from ingested_files order by name"
     )  # fmt: skip
+
+
+def test_who_is_stopped_between_two_batches_reads_the_others_at_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(late, *put(files, "saves", "trainer", aside=aside))
+    put(files, "saves", "trainer", "agent", aside=aside)
+    ingest(once, tmp_path / "fleet")
+    batches: list[int] = []
+    load_batch = loader.load_batch
+
+    def stopped(*arguments: Any, **more: Any) -> object:
+        batches.append(1)
+        if len(batches) == 2:
+            raise KeyboardInterrupt
+        return load_batch(*arguments, **more)
+
+    monkeypatch.setattr(plan, "BATCH_FILES", 1)
+    monkeypatch.setattr(loader, "load_batch", stopped)
+    assert 130 == ingest(late, files["agent"])
+    assert 0 == ingest(late, tmp_path / "fleet")
+
+    assert {} == differences(once, late)
 
 
 def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
