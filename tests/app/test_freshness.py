@@ -58,7 +58,7 @@ def test_a_source_that_fell_behind_is_named_and_a_long_gone_one_is_not(warehouse
     path = publish(warehouse, now - timedelta(hours=1))
     with duckdb.connect(str(path)) as connection:
         connection.executemany(
-            "insert into sources values (?, 'slurm', null, ?, 1, 0)",
+            "insert into sources values (?, 'slurm', null, ?, 1, 0, 1)",
             [["slurm@a100", now - timedelta(days=2)], ["gone", now - timedelta(days=9)]],
         )
     page = open_page()
