@@ -6,6 +6,7 @@ reads a dump, and never guesses: a value that cannot be meant refuses the dump.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ def names_job_at(rules: Sequence[IdentityRule], path: Path) -> bool:
 
 
 def _place(path: Path) -> str:
-    return path.absolute().as_posix()
+    return Path(os.path.abspath(path)).as_posix()
 
 
 def _apply(event: Event, given: _Given, teams: set[tuple[str | None, str]]) -> None:

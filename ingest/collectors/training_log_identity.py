@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import NamedTuple
 
@@ -41,7 +42,8 @@ def place_of(dump: Dump) -> Place:
     """
     if dump.name == "-":
         return Place("stdin", None)
-    parts = [part for part in re.split(r"[/\\]", str(dump.path or dump.name)) if part]
+    place = dump.name if dump.path is None else os.path.abspath(dump.path)
+    parts = [part for part in re.split(r"[/\\]", place) if part]
     stem = _stem(parts[-1])
     of_slurm = job_of_output(parts[-1])
     if of_slurm is not None:

@@ -51,6 +51,20 @@ def test_the_path_says_job_team_and_attempt(configure: Configure, tmp_path: Path
     )
 
 
+def test_a_rule_looks_at_the_path_from_the_root_whatever_folder_it_is_given_from(
+    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure("[[identity]]\npath = '/logs/(?P<team>[^/]+)/(?P<job_id>[^/]+)/'")
+    log = tmp_path / "logs" / "ads" / "ctr" / "try-1.log"
+    log.parent.mkdir(parents=True)
+    (tmp_path / "logs" / "feed").mkdir()
+    write_told(log, TRAINER, [progress("unnamed", 1000, run_key="k1")])
+    monkeypatch.chdir(tmp_path / "logs" / "feed")
+
+    assert 0 == ingest(tmp_path / "warehouse", "../ads/ctr/try-1.log")
+    assert [("ctr", "ads")] == rows(tmp_path / "warehouse", "select job_id, team from jobs")
+
+
 def test_the_name_of_a_run_says_the_schedulers_job(configure: Configure, tmp_path: Path) -> None:
     configure("[[identity]]\njob_id = '^slurm-(?P<scheduler_job>[0-9]+)$'")
     row = {"job_id": "fleet:95", "row_key": "1", "row_submitted_us": BEGAN_US, "row_state": "X"}

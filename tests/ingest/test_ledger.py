@@ -109,6 +109,21 @@ def test_a_text_that_grew_tells_what_it_would_have_told_whole(tmp_path: Path) ->
     )
 
 
+def test_logs_of_one_name_are_the_jobs_of_their_folders_from_wherever_they_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in ("llama", "opt"):
+        folder = tmp_path / "runs" / run
+        folder.mkdir(parents=True)
+        (folder / "train.log").write_text(f"{run}\n{MEGATRON}")
+        monkeypatch.chdir(folder)
+        ingest(tmp_path / "warehouse", "train.log")
+
+    assert [("llama",), ("opt",)] == rows(
+        tmp_path / "warehouse", "select job_id from jobs order by all"
+    )
+
+
 def test_a_text_that_begins_like_another_one_leaves_it_alone(tmp_path: Path) -> None:
     (tmp_path / "run").write_text(MEGATRON[: MEGATRON.index("  successfully saved")])
     ingest(tmp_path / "warehouse", tmp_path / "run")
