@@ -115,30 +115,17 @@ def rows_told_twice(connection: duckdb.DuckDBPyConnection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def stated_twice(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, str] | None:
-    """A scheduler's job that no scheduler's dump tells, and two jobs that state it and ran at once,
-    one of them of `batch_jobs`: its number, and their names. Nothing but the number joins them.
+def counted_twice(connection: duckdb.DuckDBPyConnection) -> tuple[str, str] | None:
+    """A job of `batch_jobs` that ran beside another one which states the same job of the scheduler,
+    of which no row tells; and what the facts say of it.
     """
     row = connection.execute(
-        "with fresh as (select job_no from job_keys "
-        "where job_key in (select job_key from batch_jobs)), "
-        "pairs as (select distinct one.job_no as one_no, other.job_no as other_no, "
-        "one.scheduler_job from job_links as one inner join job_links as other "
-        "on one.scheduler_job = other.scheduler_job and one.job_no <> other.job_no "
-        "and (one.cluster is null or other.cluster is null or one.cluster = other.cluster) "
-        "where one.job_no in (select job_no from fresh) "
-        "and one.scheduler_job not in (select scheduler_job from scheduler_jobs)) "
-        "select pairs.scheduler_job, least(ones.job_key, others.job_key) as first_key, "
-        "greatest(ones.job_key, others.job_key) as last_key from pairs "
-        "inner join attempt_facts_kept as facts on pairs.one_no = facts.base_job_no "
-        "inner join attempt_facts_kept as more on pairs.other_no = more.base_job_no "
-        "and facts.started_us < more.started_us + more.wall_us "
-        "and more.started_us < facts.started_us + facts.wall_us "
-        "inner join job_keys as ones on pairs.one_no = ones.job_no "
-        "inner join job_keys as others on pairs.other_no = others.job_no "
-        "order by all limit 1"
+        "select job_keys.job_key, facts.what from contradiction_facts_kept as facts "
+        "inner join job_keys on facts.job_no = job_keys.job_no "
+        "where facts.kind = 'counted_twice' and job_keys.job_key in "
+        "(select job_key from batch_jobs) order by all limit 1"
     ).fetchone()
-    return None if row is None else (str(row[0]), str(row[1]), str(row[2]))
+    return None if row is None else (str(row[0]), str(row[1]))
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:

@@ -146,15 +146,13 @@ def _say_told_twice(connection: duckdb.DuckDBPyConnection) -> None:
             "(sacct -o ALL), and ingest them into a new warehouse",
             job,
         )
-    if (stated := links.stated_twice(connection)) is not None:
-        number, one, other = stated
+    if (counted := links.counted_twice(connection)) is not None:
+        name, what = counted
         _LOG.warning(
-            "the jobs %s and %s ran at once and state the same job of the scheduler, %s: if they "
-            "are one run, its time counts twice. The scheduler's dump makes them one: ingest it "
-            "as well (sacct)",
-            one,
-            other,
-            number,
+            "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes "
+            "them one: ingest it as well (sacct)",
+            name,
+            what,
         )
 
 
