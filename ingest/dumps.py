@@ -62,6 +62,11 @@ class DumpFile:
     ratio: float = UNPACKED_RATIO
 
     @property
+    def place(self) -> str:
+        """Its name from the root, by which it is known from whatever folder it is given."""
+        return self.name if self.name == "-" else _as_text(Path(os.path.abspath(self.name)))
+
+    @property
     def most_unpacked(self) -> int:
         """Bytes that it may unpack to: what gives more is a bomb."""
         return max(UNPACKED_BYTES, int(self.bytes * self.ratio))
@@ -394,6 +399,15 @@ def _escaped(whole: bytes, text: Letters, is_end: Marks, seen: int) -> int | Non
     if (is_escaped[1:] & (text[:-3] == ord("\\"))).any():
         return None
     return int(np.count_nonzero(is_escaped[max(seen - 1, 0) :]))
+
+
+def begins_with(path: Path, length: int, sha256: str) -> bool:
+    """Whether a file is there whose first bytes, so many of them, have this sha256."""
+    try:
+        file = DumpFile(str(path), path, length, "none")
+        return path.stat().st_size >= length and _digest(file) == sha256
+    except OSError:
+        return False
 
 
 def _needs_mending(file: DumpFile) -> bool:

@@ -110,7 +110,7 @@ class Follower:
             return Decision(then, Incoming(file, EVENTS, dumps.fingerprint(file), None))
         if place is not None and place.file_no is None:
             return Decision(Handled(sight, file.name, file.bytes, tails.mark(file, file.bytes)))
-        return self._piece(sight, file, place or tails.beginning(file.name), is_resting)
+        return self._piece(sight, file, place or tails.beginning(file.place), is_resting)
 
     def _is_kept(self, place: Place) -> bool:
         """Whether the ledger says of the file what it said: it may have been restored since."""

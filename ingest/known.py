@@ -30,7 +30,7 @@ class Known:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DumpFile]) -> None:
         self._connection = connection
-        self._names = list({name for file in files for name in rotation.names(file.name)})
+        self._names = list({name for file in files for name in rotation.names_of(file)})
         self._sizes = Counter(file.bytes for file in files)
         self.ask()
 

@@ -113,7 +113,7 @@ def enter(
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
         {
             "file_nos": [one.file_no for one in numbered],
-            "names": [one.incoming.file.name for one in numbered],
+            "names": [one.incoming.file.place for one in numbered],
             "formats": [one.incoming.format.name for one in numbered],
             "source_nos": [one.source_no for one in numbered],
             "bytes": [_whole_bytes(one.incoming) for one in numbered],

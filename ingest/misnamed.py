@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -69,7 +70,8 @@ class Misnamed:
             self._rows = _by_folder(
                 row for row in _loaded(self._connection) if not names_job_at(rules, Path(row.name))
             )
-        rows = self._rows.pop(collector.names_others_in(one.file.path), [])
+        folder = os.path.realpath(collector.names_others_in(one.file.path))
+        rows = self._rows.pop(Path(folder), [])
         keys = _job_keys(self._connection, [row.file_no for row in rows])
         found = [
             again
@@ -124,11 +126,13 @@ def _loaded(connection: duckdb.DuckDBPyConnection) -> Iterator[_Loaded]:
 
 
 def _by_folder(rows: Iterable[_Loaded]) -> dict[Path, list[_Loaded]]:
-    """Rows by every folder that they lie in, or below."""
+    """Rows by every folder that they lie in, or below, whatever links led there."""
     found: defaultdict[Path, list[_Loaded]] = defaultdict(list)
+    real = cache(os.path.realpath)
     for row in rows:
-        for folder in Path(os.path.abspath(row.name)).parents:
-            found[folder].append(row)
+        folder = Path(real(os.path.dirname(os.path.abspath(row.name))))
+        for each in (folder, *folder.parents):
+            found[each].append(row)
     return found
 
 

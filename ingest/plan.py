@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ingest import dumps, rotation, unpacking, usual
 from ingest.collectors.training_log_patterns import Pattern
@@ -61,9 +62,8 @@ def look_at(
         if format is None:
             advance(file.bytes)
             return Skipped(file.name, _unrecognised(file, head))
-        names = rotation.names(file.name)
-        # a text that begins like another one may be another job's: only its own name tells
-        earlier = known.named(names if format.collector is None else names[:1])
+        names = rotation.names_of(file)
+        earlier = known.named(names)
         shorter = [row for row in earlier if row.bytes < file.bytes]
         is_usual = format.collector is None and usual.reads(file.bytes)
         is_new = not earlier and known.is_alone(file.bytes)
@@ -89,9 +89,16 @@ def look_at(
         unpacking.refuse_damaged(file)
     except (OSError, UnreadableDump) as error:
         return Skipped(file.name, f"cannot be read: {error}")
-    grown = [row.file_no for row in shorter if fingerprint.prefixes.get(row.bytes) == row.sha256]
+    given = rotation.own_names(file)
+    grown = [
+        row.file_no
+        for row in shorter
+        if fingerprint.prefixes.get(row.bytes) == row.sha256
+        and (row.name in given or _has_become(row, format))
+    ]
     if not grown and file.compression != "none":
-        return _unpacked(known, Incoming(file, format, fingerprint, mistaken), names[1:])
+        others = [name for name in names if name not in given]
+        return _unpacked(known, Incoming(file, format, fingerprint, mistaken), others)
     return Incoming(file, format, fingerprint, grown[-1] if grown else mistaken)
 
 
@@ -108,8 +115,16 @@ def _unpacked(known: Known, one: Incoming, names: Sequence[str]) -> Incoming | S
         if found.get(row.bytes) == row.sha256:
             if row.bytes == end:
                 return _loaded_already(one.file, row, one.format)
-            return one if one.format.collector else replace(one, grown_from=row.file_no)
+            is_it = _has_become(row, one.format)
+            return replace(one, grown_from=row.file_no) if is_it else one
     return one
+
+
+def _has_become(row: Row, format: Format) -> bool:
+    """Whether a dump that begins with the content of a row is the same file under a later name. A
+    text that begins like another one may be another job's: not while that one lies where it was.
+    """
+    return format.collector is None or not dumps.begins_with(Path(row.name), row.bytes, row.sha256)
 
 
 def _loaded_already(file: dumps.DumpFile, row: Row, format: Format) -> Skipped:

@@ -16,8 +16,19 @@ _BLOCK = 1024 * 1024
 _MOVED = re.compile(r"((.+?)(?:[.-]\d{8}(?:[-T_]?\d{4,6})?|\.\d{1,3})?)(?:\.(?:gz|gzip|zst|zstd))?")
 
 
+def names_of(file: dumps.DumpFile) -> list[str]:
+    """A file's own names, and those it may have had before it was compressed and rotated."""
+    own = own_names(file)
+    return list(dict.fromkeys([*own, *(earlier for name in own for earlier in names(name))]))
+
+
+def own_names(file: dumps.DumpFile) -> list[str]:
+    """The name that the ledger has for it, and the one that it was given: older releases' name."""
+    return list(dict.fromkeys([file.place, file.name]))
+
+
 def names(name: str) -> list[str]:
-    """A file's name, and those it may have had before it was compressed and rotated."""
+    """A name, and those that it may have been before it was compressed and rotated."""
     match = _MOVED.fullmatch(name)
     return list(dict.fromkeys([name, *filter(None, match.groups())])) if match else [name]
 

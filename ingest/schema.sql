@@ -30,7 +30,7 @@ create table if not exists sources (
 
 create table if not exists files (
     file_no integer not null,
-    file varchar not null,              -- as the user named it
+    file varchar not null,              -- from the root; older releases: as the user named it
     format varchar not null,
     cluster varchar,
     source_no integer not null,

@@ -69,7 +69,7 @@ def known(
     Reads the file once as far as that is. `file_no` is null where the whole content is that of
     another file: what comes to either later is not the other's.
     """
-    names = rotation.names(file.name)
+    names = rotation.names_of(file)
     rows = connection.execute(
         "select file_no, file, bytes, sha256 from files where format = ? "
         "and cluster is not distinct from ? "

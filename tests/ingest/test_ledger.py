@@ -109,19 +109,67 @@ def test_a_text_that_grew_tells_what_it_would_have_told_whole(tmp_path: Path) ->
     )
 
 
+HALF = MEGATRON[: MEGATRON.index("  successfully saved")]
+
+
+@pytest.mark.parametrize(("content", "half"), [(MEGATRON, HALF), ("", "")])
+def test_a_log_that_grew_is_known_from_whatever_folder_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, half: str
+) -> None:
+    native = [json.dumps(event) + "\n" for event in life("a")]
+    log, warehouse = tmp_path / "runs" / "x.log", tmp_path / "warehouse"
+    log.parent.mkdir()
+    log.write_text(half or native[0])
+    ingest(warehouse, log)
+    log.write_text(content or "".join(native))
+    monkeypatch.chdir(log.parent)
+    ingest(warehouse, "x.log")
+    monkeypatch.chdir(tmp_path)
+    ingest(warehouse, "./runs")
+    ingest(tmp_path / "once", log)
+
+    assert {} == differences(tmp_path / "once", warehouse)
+    assert {str(log)} == {file for (file,) in rows(warehouse, "select file from ingested_files")}
+    assert rows(tmp_path / "once", "select max(bytes) from ingested_files") == rows(
+        warehouse, "select max(bytes) from ingested_files"
+    )
+
+
 def test_logs_of_one_name_are_the_jobs_of_their_folders_from_wherever_they_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for run in ("llama", "opt"):
         folder = tmp_path / "runs" / run
         folder.mkdir(parents=True)
-        (folder / "train.log").write_text(f"{run}\n{MEGATRON}")
+        (folder / "train.log").write_text(MEGATRON)
         monkeypatch.chdir(folder)
         ingest(tmp_path / "warehouse", "train.log")
+    ingest(tmp_path / "once", tmp_path / "runs")
 
     assert [("llama",), ("opt",)] == rows(
         tmp_path / "warehouse", "select job_id from jobs order by all"
     )
+    assert {} == differences(tmp_path / "once", tmp_path / "warehouse")
+
+
+@pytest.mark.parametrize("moved", ["x.log.1", "x.log.gz", "x.log.1.gz", "x.log-20260301.gz"])
+def test_a_text_that_grew_before_it_was_moved_is_read_as_a_whole(
+    tmp_path: Path, moved: str
+) -> None:
+    log, warehouse = tmp_path / "runs" / "x.log", tmp_path / "warehouse"
+    log.parent.mkdir()
+    log.write_text(HALF)
+    ingest(warehouse, log)
+    log.write_text(MEGATRON.splitlines(keepends=True)[-1])
+    content = MEGATRON.encode()
+    target = log.with_name(moved)
+    target.write_bytes(gzip.compress(content) if moved.endswith("gz") else content)
+    ingest(warehouse, log.parent)
+    ingest(tmp_path / "once", log.parent)
+
+    files = "select file, bytes, events from ingested_files order by file"
+    assert {} == differences(tmp_path / "once", warehouse)
+    assert rows(tmp_path / "once", files) == rows(warehouse, files)
 
 
 def test_a_text_that_begins_like_another_one_leaves_it_alone(tmp_path: Path) -> None:

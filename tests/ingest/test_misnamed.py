@@ -150,6 +150,24 @@ def test_who_is_stopped_between_two_batches_reads_the_others_at_the_next(
     assert {} == differences(once, late)
 
 
+@pytest.mark.parametrize("by", ["folder", "link"])
+def test_they_are_found_whatever_way_they_were_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    (tmp_path / "link").symlink_to(tmp_path / "fleet")
+    put(files, "saves", "trainer", aside=aside)
+    monkeypatch.chdir(tmp_path / "fleet/run-7")
+    ingest(late, "." if by == "folder" else tmp_path / "link/run-7")
+    monkeypatch.chdir(tmp_path)
+    put(files, "saves", "trainer", "agent", aside=aside)
+    ingest(late, files["agent"])
+    ingest(once, tmp_path / "fleet")
+
+    assert {} == differences(once, late)
+
+
 def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
     late, aside = tmp_path / "late", tmp_path / "aside"
     files = run_of(tmp_path / "fleet/run-7")
