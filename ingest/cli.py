@@ -338,7 +338,7 @@ class _Run:
             if known.is_alone(file.bytes):  # nobody need wait for what it holds
                 yield from self._with_misnamed(one, misnamed, progress)
                 continue
-            content = (one.fingerprint.sha256, file.name if one.format.is_named_by_path else "")
+            content = (one.fingerprint.sha256, file.place if one.format.is_named_by_path else "")
             if content in seen:
                 summary.skipped.append(plan.Skipped(file.name, "has the content of another one"))
                 continue

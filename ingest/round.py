@@ -148,7 +148,7 @@ class Round:
                 continue
             follows = one.follows
             row = follows.file_no if follows is not None else None
-            by_path = one.file.name if one.format.is_named_by_path else ""
+            by_path = one.file.place if one.format.is_named_by_path else ""
             content = (one.fingerprint.sha256, by_path)
             if row in rows or content in contents:
                 more.append(sight)
