@@ -65,13 +65,15 @@ class Misnamed:
         collector = one.format.collector
         if collector is None or collector.names_others_in is None:
             return ()
+        named = collector.names_others_in(one.file.path)
+        if named is None:
+            return ()
         if self._rows is None:
             rules = self._reading.identity
             self._rows = _by_folder(
                 row for row in _loaded(self._connection) if not names_job_at(rules, Path(row.name))
             )
-        folder = os.path.realpath(collector.names_others_in(one.file.path))
-        rows = self._rows.pop(Path(folder), [])
+        rows = self._rows.pop(Path(os.path.realpath(named)), [])
         keys = _job_keys(self._connection, [row.file_no for row in rows])
         found = [
             again

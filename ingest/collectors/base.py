@@ -75,6 +75,6 @@ class Collector:
     # what stands beside a dump may name its job: whether a dump at that path, of these jobs, has
     # names that it would not get if it was read now
     is_misnamed: Callable[[Path, Collection[str]], bool] | None = None
-    # the folder in which a dump names the jobs of others
-    names_others_in: Callable[[Path], Path] | None = None
+    # the folder in which a dump names the jobs of others, if it does
+    names_others_in: Callable[[Path], Path | None] | None = None
     read_many: Callable[[Dump, Reading], Iterator[Item]] | None = None

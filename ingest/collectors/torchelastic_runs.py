@@ -195,6 +195,12 @@ def own_folder(path: Path) -> Path:
     return _own_folders(Path(os.path.abspath(path)))[-1]
 
 
+def folder_of_worker(path: Path) -> Path | None:
+    """The same of a worker's log in torchrun's own folder of logs, whose name is the run's."""
+    run_id, _, _ = run_in_path(os.path.abspath(path))
+    return None if run_id is None else own_folder(path)
+
+
 def is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
     """Whether the folder of a file named one of these jobs, and what stands beside it does now."""
     folder = _name_of(own_folder(path))

@@ -202,4 +202,5 @@ TRAINING_LOG = Collector(
     read_many=read_many,
     is_named_by_path=True,
     is_misnamed=_is_misnamed,
+    names_others_in=torchelastic_runs.folder_of_worker,
 )

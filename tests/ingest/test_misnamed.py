@@ -168,6 +168,19 @@ def test_they_are_found_whatever_way_they_were_given(
     assert {} == differences(once, late)
 
 
+def test_a_trainers_log_in_torchruns_own_folder_names_them(tmp_path: Path) -> None:
+    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
+    files = run_of(tmp_path / "fleet/run-7")
+    ingest(late, *put(files, "saves", aside=aside))
+    worker = tmp_path / "fleet/run-7/logs/run-a_abcd1234/attempt_0/0/stdout.log"
+    worker.parent.mkdir(parents=True)
+    (aside / "trainer").rename(worker)
+    ingest(late, worker)
+    ingest(once, tmp_path / "fleet")
+
+    assert {} == differences(once, late)
+
+
 def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
     late, aside = tmp_path / "late", tmp_path / "aside"
     files = run_of(tmp_path / "fleet/run-7")
