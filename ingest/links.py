@@ -115,17 +115,28 @@ def rows_told_twice(connection: duckdb.DuckDBPyConnection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def counted_twice(connection: duckdb.DuckDBPyConnection) -> tuple[str, str] | None:
-    """A job of `batch_jobs` that ran beside another one which states the same job of the scheduler,
-    of which no row tells; and what the facts say of it.
+def contradiction(connection: duckdb.DuckDBPyConnection, kind: str) -> tuple[int, str, str] | None:
+    """A job of `batch_jobs` of which the facts say an anomaly of this kind: its number and name,
+    and what they say.
     """
     row = connection.execute(
-        "select job_keys.job_key, facts.what from contradiction_facts_kept as facts "
-        "inner join job_keys on facts.job_no = job_keys.job_no "
-        "where facts.kind = 'counted_twice' and job_keys.job_key in "
-        "(select job_key from batch_jobs) order by all limit 1"
+        "select facts.base_job_no, job_keys.job_key, facts.what from contradiction_facts_kept as "
+        "facts inner join job_keys on facts.job_no = job_keys.job_no where facts.kind = $1 and "
+        "job_keys.job_key in (select job_key from batch_jobs) order by 2, 3 limit 1",
+        [kind],
     ).fetchone()
-    return None if row is None else (str(row[0]), str(row[1]))
+    return None if row is None else (int(row[0]), str(row[1]), str(row[2]))
+
+
+def logs_of_steps(connection: duckdb.DuckDBPyConnection, job_no: int) -> tuple[str, str]:
+    """The first and the last by name of the files that tell of a job's steps."""
+    first, last = connection.execute(
+        "select min(files.file), max(files.file) from events "
+        "inner join files on events.file_no = files.file_no "
+        "where events.job_no = $1 and events.event = 'progress'",
+        [job_no],
+    ).fetchall()[0]
+    return first, last
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:

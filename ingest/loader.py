@@ -104,7 +104,7 @@ def load_batch(
             judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
             _join_pieces(connection, numbered)
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
-            _say_told_twice(connection)
+            _say_contradictions(connection)
     except BaseException:
         connection.execute("rollback")
         raise
@@ -129,7 +129,7 @@ def move_clocks(
     connection.execute("commit")
 
 
-def _say_told_twice(connection: duckdb.DuckDBPyConnection) -> None:
+def _say_contradictions(connection: duckdb.DuckDBPyConnection) -> None:
     if (told := links.told_twice(connection)) is not None:
         number, cluster = told
         _LOG.warning(
@@ -146,13 +146,23 @@ def _say_told_twice(connection: duckdb.DuckDBPyConnection) -> None:
             "(sacct -o ALL), and ingest them into a new warehouse",
             job,
         )
-    if (counted := links.counted_twice(connection)) is not None:
-        name, what = counted
+    if (counted := links.contradiction(connection, "counted_twice")) is not None:
+        _, name, what = counted
         _LOG.warning(
             "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes "
             "them one: ingest it as well (sacct)",
             name,
             what,
+        )
+    if (at_once := links.contradiction(connection, "runs_at_once")) is not None:
+        job_no, name, what = at_once
+        _LOG.warning(
+            "job %s: %s (%s ... %s). If they are several runs under one name, what they did at "
+            "once counts once: name each by a rule on path in ett.toml ([[identity]]), and ingest "
+            "them into a new warehouse (--warehouse)",
+            name,
+            what,
+            *links.logs_of_steps(connection, job_no),
         )
 
 

@@ -280,6 +280,16 @@ told as (
         and holds.chain_no is null
         and others.chain_no is null
 
+    union all
+
+    select
+        job_no,
+        attempt,
+        'runs_at_once' as kind,
+        concat('logs of it told of step ', fell_from, ' and then of step ', fell_to) as what,
+        first_us as at_us
+    from runs_at_once
+
 )
 
 select
