@@ -142,6 +142,20 @@ def count(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
+def copies(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> tuple[str, str] | None:
+    """A dump from this number on whose events were new though another dump has its content, and
+    that other one: their places name two jobs.
+    """
+    row = connection.execute(
+        "select copy.file, files.file from files as copy inner join files "
+        "on copy.sha256 = files.sha256 and copy.bytes = files.bytes "
+        "and copy.file_no > files.file_no where copy.file_no >= $1 and copy.events > 0 "
+        "and files.events > 0 order by all limit 1",
+        [since_file_no],
+    ).fetchone()
+    return None if row is None else (str(row[0]), str(row[1]))
+
+
 def forget_mute(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:
     """Forget the rows of files that told nothing and are read anew: shorter, or as what they were
     not.

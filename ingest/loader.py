@@ -104,7 +104,7 @@ def load_batch(
             judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
             _join_pieces(connection, numbered)
             facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
-            _say_contradictions(connection)
+            _say_contradictions(connection, loaded[0].file_no)
     except BaseException:
         connection.execute("rollback")
         raise
@@ -129,7 +129,7 @@ def move_clocks(
     connection.execute("commit")
 
 
-def _say_contradictions(connection: duckdb.DuckDBPyConnection) -> None:
+def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     if (told := links.told_twice(connection)) is not None:
         number, cluster = told
         _LOG.warning(
@@ -163,6 +163,13 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection) -> None:
             name,
             what,
             *links.logs_of_steps(connection, job_no),
+        )
+    if (copied := ledger.copies(connection, since_file_no)) is not None:
+        _LOG.warning(
+            "%s has the content of %s, and its place names another job: if the one is a copy, or "
+            "was moved, its time counts twice. Ingest one of them into a new warehouse "
+            "(--warehouse)",
+            *copied,
         )
 
 

@@ -285,3 +285,30 @@ def test_a_dump_that_told_something_as_what_it_was_not_says_what_helps(
         f"it is loaded already, as events from {dump}. As training-log it can be loaded into a new "
         "folder (--warehouse)"
     ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", ["archive/llama-pretrain.log", "archive/train.log"])
+def test_a_log_that_is_moved_and_given_again_is_said_to_count_twice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, target: str
+) -> None:
+    log, moved = tmp_path / "llama/train.log", tmp_path / target
+    for one in (log, moved):
+        one.parent.mkdir(exist_ok=True)
+    log.write_text(MEGATRON)
+    ingest(tmp_path / "warehouse", log)
+    log.rename(moved)
+    ingest(tmp_path / "warehouse", moved)
+
+    assert f"{moved} has the content of {log}, and its place names another job" in caplog.text
+
+
+def test_a_copy_of_a_log_that_is_of_the_same_job_counts_once_without_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for folder in ("llama/rank0", "llama/rank1"):
+        (tmp_path / "runs" / folder).mkdir(parents=True)
+        (tmp_path / "runs" / folder / "train.log").write_text(MEGATRON)
+    ingest(tmp_path / "warehouse", tmp_path / "runs")
+
+    assert [("llama", 1)] == rows(tmp_path / "warehouse", "select job_id, attempts from jobs")
+    assert "" == caplog.text
