@@ -22,6 +22,7 @@ import zstandard
 
 from ingest.collectors.base import Dump
 from ingest.collectors.lines import without_colours
+from ingest.collectors.run_names import LONGEST_ID, called_by, is_part
 from ingest.collectors.torchelastic_signs import recognises
 from ingest.collectors.training_log_identity import job_of_output
 
@@ -29,16 +30,10 @@ _HEAD_BYTES = 32 * 1024
 _MOST_ENTRIES = 300  # of a folder, one of each kind of name before more of any
 _MOST_HEADS = 40
 _LEVELS = 3
-_LONGEST_ID = 256
 
 # `mkdtemp` puts eight characters behind the run's id
 _LOG_FOLDER = re.compile(r"(?P<run>.+)_[a-z0-9_]{8}")
 _OF_ATTEMPT = re.compile(r"attempt_(\d{1,9})")
-# folders that are a part of a run and name none
-_PART = re.compile(
-    r"(?i)(?:elastic|torch|dcp|agent|trainer|worker|rank|node|slurm|std(?:out|err)|out|err|"
-    r"events?|logs?|logg(?:ers?|ing)|output|files?|records?|attempt|r|\d|[_.-])+"
-)
 _RUN_IDS = (
     re.compile(rb"^[^\n]{0,200}?\brun_id {1,40}: (\S{1,256})", re.MULTILINE),
     re.compile(rb"--rdzv[-_]id[= ](\S{1,256})"),
@@ -135,7 +130,7 @@ class Run:
 
 def usable(run_id: str | None) -> str | None:
     """An id that names a run, or None for what torchrun calls a run without one."""
-    return None if run_id is None or run_id in _NO_ID else run_id[:_LONGEST_ID]
+    return None if run_id is None or run_id in _NO_ID else run_id[:LONGEST_ID]
 
 
 def scheduler_job_in(text: bytes) -> str | None:
@@ -234,7 +229,7 @@ def place_at(path: Path, run_id: str | None = None) -> Place:
 
 
 def _name_of(folder: Path) -> str | None:
-    return folder.name[:_LONGEST_ID] or None
+    return called_by(folder.parts[1:]) or folder.name[:LONGEST_ID] or None
 
 
 def _own_folders(path: Path) -> list[Path]:
@@ -246,7 +241,7 @@ def _own_folders(path: Path) -> list[Path]:
         if _OF_ATTEMPT.fullmatch(folder.name) and _LOG_FOLDER.fullmatch(folders[index + 1].name):
             folders = folders[index + 2 :]  # torchrun's own folder of logs
             break
-    named = next((i for i, folder in enumerate(folders) if not _PART.fullmatch(folder.name)), 0)
+    named = next((i for i, folder in enumerate(folders) if not is_part(folder.name)), 0)
     return folders[: min(named + 1, _LEVELS)]
 
 
@@ -277,7 +272,7 @@ def _nearby(folder: Path, own: Path) -> list[os.DirEntry[str]]:
     parts = [
         _entries(Path(entry.path))
         for entry in entries
-        if entry.is_dir() and _PART.fullmatch(entry.name) and Path(entry.path) not in own.parents
+        if entry.is_dir() and is_part(entry.name) and Path(entry.path) not in own.parents
     ]
     return _kinds_first(entry for some in (entries, *parts) for entry in some)
 

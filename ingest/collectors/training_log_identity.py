@@ -7,19 +7,15 @@ import re
 from typing import NamedTuple
 
 from ingest.collectors.base import Dump
+from ingest.collectors.run_names import LONGEST_ID, called_by, names_nothing, number_of
 
 _SUFFIX = re.compile(
     r"(?i)(?:\.(?:txt|log|out|err|stdout|stderr|gz|zst|\d{1,3})|[.-]\d{8}(?:[-T]?\d{4,6})?)$"
 )
-_NO_NAME = re.compile(
-    r"(?i)(?:(?:torchrun|srun|mpirun|node|host|rank|worker|trainer|train(?:ing)?|main|run|job|nohup|"
-    r"std|out(?:put)?s?|err(?:or)?s?|logs?|console|debug|info|attempt|local|global|stdout|stderr|"
-    r"default|none|tmp|dumps?|files?|text)[_.-]?|[\d_.-]+)+"
-)
 # where sbatch puts the output if it is told nothing; that of an array's task names both
 _OF_SLURM = re.compile(r"slurm-(\d{1,18}(?:_\d{1,9})?)")
-_LEVELS = 5  # of folders that may name a run
-_LONGEST_ID = 256
+# and by the shortest pattern that people give it, %j.out; ranks have fewer digits
+_NUMBER_ONLY = re.compile(r"([1-9]\d{4,17})\.(?:out|err)(?:\.gz|\.zst|\.\d{1,3})*")
 
 
 class Place(NamedTuple):
@@ -37,7 +33,7 @@ class Place(NamedTuple):
 
 
 def place_of(dump: Dump) -> Place:
-    """The file's stem, or the nearest folder with a name where the stem is one that every run has.
+    """The file's stem, or what its folders call the run where the stem is one that every run has.
     A rotated piece belongs to the same job as its log.
     """
     if dump.name == "-":
@@ -48,16 +44,20 @@ def place_of(dump: Dump) -> Place:
     of_slurm = job_of_output(parts[-1])
     if of_slurm is not None:
         return Place(stem, of_slurm)
-    for name in [stem, *reversed(parts[-1 - _LEVELS : -1])]:
-        if name and not _NO_NAME.fullmatch(name):
-            return Place(name[:_LONGEST_ID], None, has_own=name == stem)
-    return Place(stem[:_LONGEST_ID], None, has_own=False)
+    if not names_nothing(stem):
+        return Place(stem[:LONGEST_ID], None)
+    folder, number = called_by(parts[:-1]), number_of(stem)
+    if folder is None:
+        return Place(stem[:LONGEST_ID], None, has_own=False)
+    if number is not None and number not in folder.split("/"):
+        folder = f"{folder}/{number}"
+    return Place(folder, None, has_own=False)
 
 
 def job_of_output(name: str) -> str | None:
     """The job of Slurm whose output sbatch puts into a file of this name."""
-    of_slurm = _OF_SLURM.fullmatch(_stem(name))
-    return of_slurm[1] if of_slurm else None
+    found = _OF_SLURM.fullmatch(_stem(name)) or _NUMBER_ONLY.fullmatch(name)
+    return found[1] if found else None
 
 
 def _stem(name: str) -> str:

@@ -80,7 +80,7 @@ def test_a_run_that_is_named_last_is_one_job(
     tmp_path: Path, run_id: str, number: str | None
 ) -> None:
     once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7", run_id, number)
+    files = run_of(tmp_path / "fleet/llama-7", run_id, number)
     ingest(once, tmp_path / "fleet")
 
     ingest(late, *put(files, "saves", "trainer", aside=aside))
@@ -88,13 +88,13 @@ def test_a_run_that_is_named_last_is_one_job(
     put(files, *files, aside=aside)
     ingest(late, *(files[name] for name in ("records", "error", "agent")))
 
-    assert [("run-7",)] == before
+    assert [("llama-7",)] == before
     assert {} == differences(once, late)
 
 
 def test_files_of_a_run_may_come_one_by_one(tmp_path: Path) -> None:
     once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7", "none", "1153")
+    files = run_of(tmp_path / "fleet/llama-7", "none", "1153")
     ingest(once, tmp_path / "fleet")
 
     there: list[str] = []
@@ -110,7 +110,7 @@ def test_files_that_are_given_again_with_the_one_that_names_them_are_counted_onc
     tmp_path: Path,
 ) -> None:
     once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(once, tmp_path / "fleet")
 
     ingest(late, *put(files, "saves", "trainer", aside=aside))
@@ -129,7 +129,7 @@ def test_who_is_stopped_between_two_batches_reads_the_others_at_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(late, *put(files, "saves", "trainer", aside=aside))
     put(files, "saves", "trainer", "agent", aside=aside)
     ingest(once, tmp_path / "fleet")
@@ -155,11 +155,11 @@ def test_they_are_found_whatever_way_they_were_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     (tmp_path / "link").symlink_to(tmp_path / "fleet")
     put(files, "saves", "trainer", aside=aside)
-    monkeypatch.chdir(tmp_path / "fleet/run-7")
-    ingest(late, "." if by == "folder" else tmp_path / "link/run-7")
+    monkeypatch.chdir(tmp_path / "fleet/llama-7")
+    ingest(late, "." if by == "folder" else tmp_path / "link/llama-7")
     monkeypatch.chdir(tmp_path)
     put(files, "saves", "trainer", "agent", aside=aside)
     ingest(late, files["agent"])
@@ -170,9 +170,9 @@ def test_they_are_found_whatever_way_they_were_given(
 
 def test_a_trainers_log_in_torchruns_own_folder_names_them(tmp_path: Path) -> None:
     once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(late, *put(files, "saves", aside=aside))
-    worker = tmp_path / "fleet/run-7/logs/run-a_abcd1234/attempt_0/0/stdout.log"
+    worker = tmp_path / "fleet/llama-7/logs/run-a_abcd1234/attempt_0/0/stdout.log"
     worker.parent.mkdir(parents=True)
     (aside / "trainer").rename(worker)
     ingest(late, worker)
@@ -183,7 +183,7 @@ def test_a_trainers_log_in_torchruns_own_folder_names_them(tmp_path: Path) -> No
 
 def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
     late, aside = tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(late, *put(files, "saves", aside=aside))
     before = rows(late, JOBS)
     put(files, *files, aside=aside)
@@ -196,7 +196,7 @@ def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
 
 def test_they_are_read_as_they_were_whatever_the_other_one_is_read_as(tmp_path: Path) -> None:
     late, aside = tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     put(files, "trainer", aside=aside)
     ingest(late, "--timezone", "Asia/Tokyo", "--cluster", "lab", files["trainer"])
     told = (
@@ -218,7 +218,7 @@ def test_one_that_is_gone_or_another_is_told_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, is_there: bool
 ) -> None:
     late, aside = tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(late, *put(files, "saves", aside=aside))
     content = files["saves"].read_text()
     put(files, "agent", aside=aside)
@@ -229,7 +229,7 @@ def test_one_that_is_gone_or_another_is_told_of(
     caplog.set_level(logging.WARNING, "ingest")
     ingest(late, files["agent"])
 
-    assert [("run-7",), ("run-a",)] == rows(late, JOBS)
+    assert [("llama-7",), ("run-a",)] == rows(late, JOBS)
     assert f"{files['saves']} was loaded before {files['agent']} told" in caplog.text
 
 
@@ -237,7 +237,7 @@ def test_one_that_has_grown_is_read_as_a_whole_when_it_is_given(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(late, *put(files, "saves", "trainer", aside=aside))
     put(files, *files, aside=aside)
     with files["trainer"].open("a") as log:
@@ -255,7 +255,7 @@ def test_jobs_that_have_the_name_of_their_folder_are_not_read_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     aside, late = tmp_path / "aside", tmp_path / "late"
-    files = run_of(tmp_path / "fleet/run-7", "run-7")
+    files = run_of(tmp_path / "fleet/llama-7", "llama-7")
     ingest(late, *put(files, "saves", aside=aside))
     put(files, *files, aside=aside)
     capsys.readouterr()
@@ -263,7 +263,7 @@ def test_jobs_that_have_the_name_of_their_folder_are_not_read_again(
     ingest(late, files["agent"])
 
     assert "from 1 file" in capsys.readouterr().out
-    assert [("run-7",)] == rows(late, JOBS)
+    assert [("llama-7",)] == rows(late, JOBS)
 
 
 def test_a_file_that_a_rule_names_is_named_by_nothing_beside_it(
@@ -276,7 +276,7 @@ def test_a_file_that_a_rule_names_is_named_by_nothing_beside_it(
     config.write_text("[[identity]]\npath = '/fleet/(?P<job_id>[^/]+)/'\n")
     monkeypatch.setenv("ETT_CONFIG", str(config))
     late, aside = tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(late, *put(files, "saves", "trainer", aside=aside))
     put(files, "saves", "agent", aside=aside)
     capsys.readouterr()
@@ -284,15 +284,15 @@ def test_a_file_that_a_rule_names_is_named_by_nothing_beside_it(
     caplog.set_level(logging.WARNING, "ingest")
     ingest(late, files["agent"])
 
-    assert [("run-7",)] == rows(late, JOBS)
+    assert [("llama-7",)] == rows(late, JOBS)
     assert "counts twice" not in caplog.text
     assert "from 1 file" in capsys.readouterr().out
 
 
 def test_a_run_beside_it_takes_no_file_of_another(tmp_path: Path) -> None:
     aside, late = tmp_path / "aside", tmp_path / "late"
-    files = run_of(tmp_path / "fleet/run-7")
-    other = run_of(tmp_path / "fleet/run-8", "run-b")
+    files = run_of(tmp_path / "fleet/llama-7")
+    other = run_of(tmp_path / "fleet/llama-8", "run-b")
     put(other, "saves", aside=tmp_path / "others")
     put(files, "saves", aside=aside)
     ingest(late, tmp_path / "fleet")
@@ -300,17 +300,17 @@ def test_a_run_beside_it_takes_no_file_of_another(tmp_path: Path) -> None:
 
     ingest(late, files["agent"])
 
-    assert [("run-8",), ("run-a",)] == rows(late, JOBS)
+    assert [("llama-8",), ("run-a",)] == rows(late, JOBS)
 
 
 def test_a_watcher_reads_them_once_more_too(tmp_path: Path) -> None:
     once, watched, aside = tmp_path / "once", tmp_path / "watched", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/run-7")
+    files = run_of(tmp_path / "fleet/llama-7")
     ingest(once, tmp_path / "fleet")
     put(files, "saves", "trainer", aside=aside)
     watcher = start(watched, tmp_path / "fleet")
     try:
-        until(watcher, lambda: [("run-7",)] == seen(watcher, JOBS), "the folder's")
+        until(watcher, lambda: [("llama-7",)] == seen(watcher, JOBS), "the folder's")
         put(files, *files, aside=aside)
         until(watcher, lambda: 5 == len(seen(watcher, FILES) or ()), "all files")
         until(watcher, lambda: [("run-a",)] == seen(watcher, JOBS), "one job")

@@ -56,7 +56,7 @@ def test_what_a_file_says_goes_before_where_it_stands(tmp_path: Path) -> None:
 
 
 def test_all_files_of_a_run_are_of_one_job(tmp_path: Path) -> None:
-    run = tmp_path / "run-7"
+    run = tmp_path / "llama-7"
     files = [
         written(run, *begins(0), *starts(2), name="torchrun.stderr.log"),
         written(run, *recorded(*launched(1)), name="elastic/events.jsonl"),
@@ -69,7 +69,7 @@ def test_all_files_of_a_run_are_of_one_job(tmp_path: Path) -> None:
 
 
 def test_colours_are_no_part_of_the_name_of_a_run(tmp_path: Path) -> None:
-    run = tmp_path / "run-7"
+    run = tmp_path / "llama-7"
     log = written(run, *begins(0), *starts(2), name="torchrun.stderr.log")
     lines = log.read_bytes().splitlines()
     log.write_bytes(b"".join(b"\x1b[33m%b\x1b[0m\n" % line for line in lines))
@@ -79,7 +79,7 @@ def test_colours_are_no_part_of_the_name_of_a_run(tmp_path: Path) -> None:
 
 
 def test_torchruns_own_folder_of_logs_names_the_run_of_a_log_of_warnings(tmp_path: Path) -> None:
-    run = tmp_path / "run-7"
+    run = tmp_path / "llama-7"
     written(run, error_file("E: 1", 7), name="logs/run-a_abcd1234/attempt_0/0/error.json")
 
     assert {("run-a", None)} == names(written(run, *fails(50, 1)))
@@ -115,9 +115,9 @@ def test_runs_of_other_folders_are_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("beside", ["golden.json", "truth.jsonl", "README.md"])
 def test_answers_beside_a_dump_are_not_read(tmp_path: Path, beside: str) -> None:
-    written(tmp_path / "run", '{"run_id": "run-a"}', "  run_id     : run-a", name=beside)
+    written(tmp_path / "llama", '{"run_id": "run-a"}', "  run_id     : run-a", name=beside)
 
-    assert {("run", None)} == names(written(tmp_path / "run", SAVE, name="dcp.jsonl"))
+    assert {("llama", None)} == names(written(tmp_path / "llama", SAVE, name="dcp.jsonl"))
 
 
 def test_a_run_without_an_id_is_named_by_its_scheduler(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_run_without_an_id_is_named_by_its_scheduler(tmp_path: Path) -> None:
 
 
 def test_files_beside_a_run_without_an_id_are_of_the_schedulers_job_too(tmp_path: Path) -> None:
-    run = tmp_path / "run-7"
+    run = tmp_path / "llama-7"
     log = ["SLURM_JOB_ID=1153", *begins(0, run_id="none"), *starts(2)]
     files = [
         written(run, *log, name="slurm.out"),
@@ -147,8 +147,8 @@ def test_the_output_of_sbatch_is_of_its_job_and_so_is_what_stands_beside_it(
 ) -> None:
     log = [*begins(0, run_id="none"), *starts(2)]
     files = [
-        written(tmp_path / "run-7", *log, name="logs/slurm-1153.out"),
-        written(tmp_path / "run-7", SAVE, name="torch_loggers/dcp_rank0.jsonl"),
+        written(tmp_path / "llama-7", *log, name="logs/slurm-1153.out"),
+        written(tmp_path / "llama-7", SAVE, name="torch_loggers/dcp_rank0.jsonl"),
     ]
 
     assert {("lab:1153", "1153")} == {name for file in files for name in names(file, "lab")}
@@ -161,7 +161,7 @@ def test_the_output_of_sbatch_is_of_its_job_and_so_is_what_stands_beside_it(
         ("run-a", "", "slurm-1153.out", ("run-a", "1153")),
         ("none", "", "slurm-1153.out.1", ("1153", "1153")),
         ("none", "", "slurm-1153_3.out", ("1153_3", "1153_3")),
-        ("none", "", "llama-1153.out", ("run-7", None)),
+        ("none", "", "llama-1153.out", ("llama-7", None)),
     ],
 )
 def test_what_a_log_says_of_its_job_comes_before_the_name_that_sbatch_gave_it(
@@ -169,7 +169,7 @@ def test_what_a_log_says_of_its_job_comes_before_the_name_that_sbatch_gave_it(
 ) -> None:
     log = [line, *begins(0, run_id=run_id), *starts(2)]
 
-    assert {told} == names(written(tmp_path / "run-7", *log, name=name))
+    assert {told} == names(written(tmp_path / "llama-7", *log, name=name))
 
 
 def test_outputs_of_sbatch_in_one_folder_are_as_many_jobs(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_the_restart_that_workers_tell_counts_in_the_output_of_sbatch_too(tmp_pa
 def test_files_of_many_ranks_do_not_hide_the_log_that_names_the_run(
     tmp_path: Path, folder: str
 ) -> None:
-    run = tmp_path / "run-7"
+    run = tmp_path / "llama-7"
     written(run, *begins(0), *starts(2), name="torchrun.log")
     ranks = [written(run, SAVE, name=f"{folder}/dcp_rank{rank}.jsonl") for rank in range(400)]
 
@@ -204,11 +204,11 @@ def test_files_of_many_ranks_do_not_hide_the_log_that_names_the_run(
 
 
 def test_a_log_that_names_the_run_may_be_packed_with_zstd(tmp_path: Path) -> None:
-    log = written(tmp_path / "run-7", *begins(0), *starts(2))
+    log = written(tmp_path / "llama-7", *begins(0), *starts(2))
     log.with_suffix(".log.zst").write_bytes(zstandard.compress(log.read_bytes()))
     log.unlink()
 
-    assert {("run-a", None)} == names(written(tmp_path / "run-7", SAVE, name="dcp.jsonl"))
+    assert {("run-a", None)} == names(written(tmp_path / "llama-7", SAVE, name="dcp.jsonl"))
 
 
 def test_a_file_among_several_jobs_of_the_scheduler_is_of_none_of_them(tmp_path: Path) -> None:
@@ -225,13 +225,13 @@ def test_a_file_among_several_jobs_of_the_scheduler_is_of_none_of_them(tmp_path:
         ("run-a", None, "run-a"),
         ("run-a", "1153", "run-a"),
         ("none", "1153", "lab:1153"),
-        ("none", None, "run-7"),
+        ("none", None, "llama-7"),
     ],
 )
 def test_a_trainers_log_beside_torchruns_is_of_the_same_job(
     tmp_path: Path, run_id: str, number: str | None, name: str
 ) -> None:
-    run = tmp_path / "fleet/run-7"
+    run = tmp_path / "fleet/llama-7"
     agent = [*begins(0, run_id=run_id), *starts(2), *finishes(80)]
     written(run, *([f"SLURM_JOB_ID={number}"] if number else []), *agent, name="agent.log")
     written(run, *TRAINED, name="logs/train.log")
@@ -362,12 +362,12 @@ def test_torchruns_folders_tell_run_generation_and_local_rank(
 
 
 def test_a_trainers_own_log_can_ask_for_the_run_that_it_stands_in(tmp_path: Path) -> None:
-    run = tmp_path / "run-7"
+    run = tmp_path / "llama-7"
     written(run, "SLURM_JOB_ID=1153", *begins(0), name="agent.log")
     log = written(run, "step 10 loss 2.5", name="logs/train.log")
     place = place_of(Dump("train.log", log, lambda: iter(())))
 
-    assert ("run-a", "1153", "run-7") == (place.run_id, place.scheduler_job, place.folder)
+    assert ("run-a", "1153", "llama-7") == (place.run_id, place.scheduler_job, place.folder)
 
 
 def test_the_trainers_lines_in_the_agents_log_are_of_the_launch_that_had_begun(

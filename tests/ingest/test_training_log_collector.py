@@ -932,6 +932,19 @@ def test_two_jobs_of_slurm_in_one_file_are_two_jobs() -> None:
         ("-", "stdin"),
         ("/logs/slurm-4711.out", "4711"),
         ("/logs/slurm-4711_3.out", "4711_3"),
+        ("/proj/logs/48213.out", "48213"),
+        ("/proj/logs/48213.err.gz", "48213"),
+        ("/proj/logs/48213_3.out", "proj/48213"),
+        ("/proj/logs/train-48213.log", "proj/48213"),
+        ("/proj/48213/48213.log", "proj/48213"),
+        ("/proj/logs/rank0-48213.log", "proj"),
+        ("/proj/logs/20260301.log", "proj"),
+        ("/proj/logs/7.out", "proj"),
+        ("/proj/logs/1153.log", "proj"),
+        ("/proj/outputs/2026-03-01/10-00-00/train.log", "proj/2026-03-01/10-00-00"),
+        ("/proj/lightning_logs/version_0/train.log", "proj/version_0"),
+        ("/48213/train.log", "48213"),
+        ("/logs/train.log", "train"),
     ],
 )
 def test_a_job_that_the_log_does_not_name_is_named_by_its_place(path: str, job_id: str) -> None:
@@ -940,10 +953,11 @@ def test_a_job_that_the_log_does_not_name_is_named_by_its_place(path: str, job_i
     assert {job_id} == {event["job_id"] for event in told}
 
 
-def test_the_output_of_sbatch_belongs_to_its_job() -> None:
-    told = read("2026-03-01 10:00:00 step 10 loss 1", name="slurm-4711.out", cluster="lab")
+@pytest.mark.parametrize("name", ["slurm-48213.out", "/proj/logs/48213.out", "48213.err.1.gz"])
+def test_the_output_of_sbatch_belongs_to_its_job(name: str) -> None:
+    told = read("2026-03-01 10:00:00 step 10 loss 1", name=name, cluster="lab")
 
-    assert {("lab:4711", "4711")} == {(e["job_id"], e["scheduler_job"]) for e in told}
+    assert {("lab:48213", "48213")} == {(e["job_id"], e["scheduler_job"]) for e in told}
 
 
 # failures and ends

@@ -1,0 +1,67 @@
+"""What a run is called by the folders that its files lie in. Reads no file.
+
+Some folders every run has (`logs`, `rank0`), and some a run has several of (`attempt1`): they name
+nothing, the one above does. What stands under a date, under a time, under the number of a job or as
+one of many (`2026-11-25/10-00-00`, `48213`, `version_2`) is mostly a run of its own, called by the
+folder above and that: were it a try of one run, the next would take its place, and what is not
+saved would be lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+LEVELS = 5  # of folders that may name a run
+LONGEST_ID = 256
+
+_NO_NAME = re.compile(
+    r"(?i)(?:(?:torch(?:run)?|elastic|dcp|slurm|srun|mpirun|lightning|hydra|multirun|agent|node|"
+    r"host|rank|worker|trainer|train(?:ing)?|main|run|version|trial|job|nohup|std|"
+    r"out(?:put)?s?|err(?:or)?s?|logs?|logg(?:ers?|ing)|events?|records?|console|debug|info|"
+    r"attempt|retry|try|local|global|stdout|stderr|default|none|tmp|dumps?|files?|text)[_.-]?|"
+    r"[\d_.:+-]+|(?<=\d)[TZ])+"
+)
+_OF_A_PART = re.compile(r"(?i)node|host|rank|worker|agent|attempt|retry|try|local|global")
+_ONE_OF_MANY = re.compile(r"(?i)(?:^|[_.-])(?:run|version|trial|job)[_.-]?\d+$")
+_DATE = r"\d{4}([-_.])\d\d\1\d\d"
+_TIME = r"\d\d([-_])\d\d\2\d\d"
+_MOMENT = re.compile(
+    rf"(?:^|[^\d._-]|(?<=\D)[._-])(?:{_DATE}(?:[T_.-]\d[\d_.:+-]*Z?)?|{_TIME})(?![\d._-])"
+)
+_NUMBER = re.compile(r"(?<!\d)[1-9]\d{4,18}(?!\d)")
+# a day, or a moment: of a file it may be the day that it was rotated at
+_DAY = re.compile(r"(?:19|20)\d{6}(?:\d{4}|\d{6})?")
+
+
+def names_nothing(name: str) -> bool:
+    """Whether a file or a folder of this name is one that every run has."""
+    return not name or _NO_NAME.fullmatch(name) is not None
+
+
+def is_part(folder: str) -> bool:
+    """Whether a folder of this name is a part of the run that one above it is of."""
+    return names_nothing(folder) and not _is_one_of_many(folder)
+
+
+def called_by(folders: Sequence[str]) -> str | None:
+    """The name of the run whose files lie here; `folders` are the way to them, from the root."""
+    kept: list[str] = []
+    for folder in reversed(folders[-LEVELS:]):
+        if not is_part(folder):
+            kept.append(folder)
+        if not names_nothing(folder):
+            break
+    return "/".join(reversed(kept))[-LONGEST_ID:] or None
+
+
+def number_of(stem: str) -> str | None:
+    """The number of a job in the name of a file that names nothing else: `48213`, `train-48213`."""
+    found = None if _OF_A_PART.search(stem) else _NUMBER.search(stem)
+    return None if found is None or _DAY.fullmatch(found[0]) else found[0]
+
+
+def _is_one_of_many(folder: str) -> bool:
+    if _OF_A_PART.search(folder):
+        return False
+    return any(pattern.search(folder) for pattern in (_ONE_OF_MANY, _MOMENT, _NUMBER))
