@@ -15,12 +15,12 @@ from collections.abc import Sequence
 LEVELS = 5  # of folders that may name a run
 LONGEST_ID = 256
 
+# no name can be split into these in two ways: else a long one would take for ever
 _NO_NAME = re.compile(
-    r"(?i)(?:(?:torch(?:run)?|elastic|dcp|slurm|srun|mpirun|lightning|hydra|multirun|agent|node|"
-    r"host|rank|worker|trainer|train(?:ing)?|main|run|version|trial|job|nohup|std|"
-    r"out(?:put)?s?|err(?:or)?s?|logs?|logg(?:ers?|ing)|events?|records?|console|debug|info|"
-    r"attempt|retry|try|local|global|stdout|stderr|default|none|tmp|dumps?|files?|text)[_.-]?|"
-    r"[\d_.:+-]+|(?<=\d)[TZ])+"
+    r"(?i)(?:torch|elastic|dcp|slurm|lightning|hydra|multirun|run|(?<![a-z])srun|mpirun|agent|"
+    r"node|host|rank|worker|train(?:er|ing)?|main|version|trial|job|nohup|std|out(?:put)?s?|"
+    r"err(?:or)?s?|logs?|logg(?:ers?|ing)|events?|records?|console|debug|info|attempt|retry|try|"
+    r"local|global|default|none|tmp|dumps?|files?|text|[\d_.:+-]|(?<=\d)[TZ])+"
 )
 _OF_A_PART = re.compile(r"(?i)node|host|rank|worker|agent|attempt|retry|try|local|global")
 _ONE_OF_MANY = re.compile(r"(?i)(?:^|[_.-])(?:run|version|trial|job)[_.-]?\d+$")

@@ -42,6 +42,13 @@ def test_a_folder_that_names_a_run_needs_no_other() -> None:
     assert "llama/2026-11-25/10-00-00" == called_by(["llama", "2026-11-25", "10-00-00", "0"])
 
 
+@pytest.mark.parametrize("word", ["1", "log_", "stdout", "torchrun", "logsrun", "2026-11-25T"])
+def test_a_long_name_takes_no_longer_than_its_letters(word: str) -> None:
+    name = (word * 255)[:254]
+
+    assert called_by(["llama", f"{name}x"]) in (f"llama/{name}x", f"{name}x")
+
+
 def test_a_name_is_looked_for_in_a_few_folders() -> None:
     assert called_by(["llama", *"01234"]) is None
 
