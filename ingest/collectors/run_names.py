@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-LEVELS = 5  # of folders that may name a run
+LEVELS = 6  # of folders that may name a run
 LONGEST_ID = 256
 
 # no name can be split into these in two ways: else a long one would take for ever
@@ -29,6 +29,7 @@ _TIME = r"\d\d([-_])\d\d\2\d\d"
 _MOMENT = re.compile(
     rf"(?:^|[^\d._-]|(?<=\D)[._-])(?:{_DATE}(?:[T_.-]\d[\d_.:+-]*Z?)?|{_TIME})(?![\d._-])"
 )
+_MANY = re.compile(r"(?i)multirun|sweeps?")  # whatever is numbered below
 _NUMBER = re.compile(r"(?<!\d)[1-9]\d{4,18}(?!\d)")
 # a day, or a moment: of a file it may be the day that it was rotated at
 _DAY = re.compile(r"(?:19|20)\d{6}(?:\d{4}|\d{6})?")
@@ -39,18 +40,20 @@ def names_nothing(name: str) -> bool:
     return not name or _NO_NAME.fullmatch(name) is not None
 
 
-def is_part(folder: str) -> bool:
-    """Whether a folder of this name is a part of the run that one above it is of."""
-    return names_nothing(folder) and not _is_one_of_many(folder)
+def is_part(way: Sequence[str]) -> bool:
+    """Whether the last of these folders, each in the one before, is a part of the run that one
+    above it is of.
+    """
+    return names_nothing(way[-1]) and not _is_one_of_many(way)
 
 
-def called_by(folders: Sequence[str]) -> str | None:
-    """The name of the run whose files lie here; `folders` are the way to them, from the root."""
+def called_by(way: Sequence[str]) -> str | None:
+    """The name of the run whose files lie in the last of these folders, each in the one before."""
     kept: list[str] = []
-    for folder in reversed(folders[-LEVELS:]):
-        if not is_part(folder):
-            kept.append(folder)
-        if not names_nothing(folder):
+    for depth in range(len(way), max(len(way) - LEVELS, 0), -1):
+        if not is_part(way[:depth]):
+            kept.append(way[depth - 1])
+        if not names_nothing(way[depth - 1]):
             break
     return "/".join(reversed(kept))[-LONGEST_ID:] or None
 
@@ -61,7 +64,10 @@ def number_of(stem: str) -> str | None:
     return None if found is None or _DAY.fullmatch(found[0]) else found[0]
 
 
-def _is_one_of_many(folder: str) -> bool:
+def _is_one_of_many(way: Sequence[str]) -> bool:
+    folder = way[-1]
     if _OF_A_PART.search(folder):
         return False
+    if folder.isdecimal() and any(map(_MANY.fullmatch, way[-LEVELS:])):
+        return True
     return any(pattern.search(folder) for pattern in (_ONE_OF_MANY, _MOMENT, _NUMBER))

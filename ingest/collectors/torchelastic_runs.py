@@ -241,7 +241,7 @@ def _own_folders(path: Path) -> list[Path]:
         if _OF_ATTEMPT.fullmatch(folder.name) and _LOG_FOLDER.fullmatch(folders[index + 1].name):
             folders = folders[index + 2 :]  # torchrun's own folder of logs
             break
-    named = next((i for i, folder in enumerate(folders) if not is_part(folder.name)), 0)
+    named = next((i for i, folder in enumerate(folders) if not is_part(folder.parts)), 0)
     return folders[: min(named + 1, _LEVELS)]
 
 
@@ -272,7 +272,9 @@ def _nearby(folder: Path, own: Path) -> list[os.DirEntry[str]]:
     parts = [
         _entries(Path(entry.path))
         for entry in entries
-        if entry.is_dir() and is_part(entry.name) and Path(entry.path) not in own.parents
+        if entry.is_dir()
+        and is_part((*folder.parts, entry.name))
+        and Path(entry.path) not in own.parents
     ]
     return _kinds_first(entry for some in (entries, *parts) for entry in some)
 

@@ -23,13 +23,13 @@ ONES_OF_MANY = """
 
 @pytest.mark.parametrize("folder", PARTS.split())
 def test_parts_of_a_run_are_called_by_what_is_above(folder: str) -> None:
-    assert is_part(folder)
+    assert is_part(["llama", folder])
     assert "llama" == called_by(["", "data", "llama", folder])
 
 
 @pytest.mark.parametrize("folder", ONES_OF_MANY.split())
 def test_one_of_many_is_a_run_of_what_is_above(folder: str) -> None:
-    assert not is_part(folder)
+    assert not is_part(["llama", folder])
     assert f"llama/{folder}" == called_by(["", "data", "llama", folder])
     assert f"llama/{folder}" == called_by(["", "data", "llama", "logs", folder, "rank_0"])
 
@@ -50,7 +50,16 @@ def test_a_long_name_takes_no_longer_than_its_letters(word: str) -> None:
 
 
 def test_a_name_is_looked_for_in_a_few_folders() -> None:
-    assert called_by(["llama", *"01234"]) is None
+    assert called_by(["llama", *"012345"]) is None
+
+
+def test_whatever_is_numbered_in_a_sweep_is_a_run() -> None:
+    way = ["proj", "multirun", "2026-11-25", "10-00-00", "3"]
+
+    assert "proj/2026-11-25/10-00-00/3" == called_by(way)
+    assert "proj/2026-11-25/10-00-00/3" == called_by([*way, "rank_0"])
+    assert "sweep/12" == called_by(["proj", "sweep", "12"])
+    assert "proj/2026-11-25/10-00-00" == called_by(["proj", "2026-11-25", "10-00-00", "3"])
 
 
 @pytest.mark.parametrize(
