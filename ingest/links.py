@@ -115,17 +115,21 @@ def rows_told_twice(connection: duckdb.DuckDBPyConnection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def contradiction(connection: duckdb.DuckDBPyConnection, kind: str) -> tuple[int, str, str] | None:
-    """A job of `batch_jobs` of which the facts say an anomaly of this kind: its number and name,
-    and what they say.
+def contradictions(
+    connection: duckdb.DuckDBPyConnection, *kinds: str
+) -> dict[str, tuple[int, str, str]]:
+    """For each of these kinds of anomaly a job of `batch_jobs` of which the facts say it, if there
+    is one: its number and name, and what they say.
     """
-    row = connection.execute(
-        "select facts.base_job_no, job_keys.job_key, facts.what from contradiction_facts_kept as "
-        "facts inner join job_keys on facts.job_no = job_keys.job_no where facts.kind = $1 and "
-        "job_keys.job_key in (select job_key from batch_jobs) order by 2, 3 limit 1",
-        [kind],
-    ).fetchone()
-    return None if row is None else (int(row[0]), str(row[1]), str(row[2]))
+    told = connection.execute(
+        "select distinct on (facts.kind) facts.kind, facts.base_job_no, job_keys.job_key, "
+        "facts.what from contradiction_facts_kept as facts "
+        "inner join job_keys on facts.job_no = job_keys.job_no "
+        "where facts.kind in (select unnest($1::varchar[])) and job_keys.job_key in "
+        "(select job_key from batch_jobs) order by facts.kind, job_keys.job_key, facts.what",
+        [kinds],
+    ).fetchall()
+    return {kind: (job_no, job_key, what) for kind, job_no, job_key, what in told}
 
 
 def logs_of_steps(connection: duckdb.DuckDBPyConnection, job_no: int) -> tuple[str, str]:

@@ -146,7 +146,8 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             "(sacct -o ALL), and ingest them into a new warehouse",
             job,
         )
-    if (counted := links.contradiction(connection, "counted_twice")) is not None:
+    found = links.contradictions(connection, "counted_twice", "runs_at_once")
+    if (counted := found.get("counted_twice")) is not None:
         _, name, what = counted
         _LOG.warning(
             "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes "
@@ -154,7 +155,7 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             name,
             what,
         )
-    if (at_once := links.contradiction(connection, "runs_at_once")) is not None:
+    if (at_once := found.get("runs_at_once")) is not None:
         job_no, name, what = at_once
         _LOG.warning(
             "job %s: %s (%s ... %s). If they are several runs under one name, what they did at "

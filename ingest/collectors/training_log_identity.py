@@ -50,7 +50,7 @@ def place_of(dump: Dump) -> Place:
     if folder is None:
         return Place(stem[:LONGEST_ID], None, has_own=False)
     if number is not None and number not in folder.split("/"):
-        folder = f"{folder}/{number}"
+        folder = f"{folder}/{number}"[-LONGEST_ID:]
     return Place(folder, None, has_own=False)
 
 

@@ -944,6 +944,8 @@ def test_two_jobs_of_slurm_in_one_file_are_two_jobs() -> None:
         ("/proj/outputs/2026-03-01/10-00-00/train.log", "proj/2026-03-01/10-00-00"),
         ("/proj/lightning_logs/version_0/train.log", "proj/version_0"),
         ("/48213/train.log", "48213"),
+        (f"/{'p' * 255}/train-48213.log", f"{'p' * 250}/48213"),
+        (f"/{'p' * 255}/48213/train.log", f"{'p' * 250}/48213"),
         ("/logs/train.log", "train"),
     ],
 )
