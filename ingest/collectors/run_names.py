@@ -35,6 +35,11 @@ _NUMBER = re.compile(r"(?<!\d)[1-9]\d{4,18}(?!\d)")
 _DAY = re.compile(r"(?:19|20)\d{6}(?:\d{4}|\d{6})?")
 
 
+def as_text(path: str) -> str:
+    """A path of any bytes as text that can be kept."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def names_nothing(name: str) -> bool:
     """Whether a file or a folder of this name is one that every run has."""
     return not name or _NO_NAME.fullmatch(name) is not None
@@ -55,7 +60,7 @@ def called_by(way: Sequence[str]) -> str | None:
             kept.append(way[depth - 1])
         if not names_nothing(way[depth - 1]):
             break
-    return "/".join(reversed(kept))[-LONGEST_ID:] or None
+    return as_text("/".join(reversed(kept)))[-LONGEST_ID:] or None
 
 
 def number_of(stem: str) -> str | None:

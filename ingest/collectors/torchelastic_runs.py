@@ -22,7 +22,7 @@ import zstandard
 
 from ingest.collectors.base import Dump
 from ingest.collectors.lines import without_colours
-from ingest.collectors.run_names import LONGEST_ID, called_by, is_part
+from ingest.collectors.run_names import LONGEST_ID, as_text, called_by, is_part
 from ingest.collectors.torchelastic_signs import recognises
 from ingest.collectors.training_log_identity import job_of_output
 
@@ -130,7 +130,7 @@ class Run:
 
 def usable(run_id: str | None) -> str | None:
     """An id that names a run, or None for what torchrun calls a run without one."""
-    return None if run_id is None or run_id in _NO_ID else run_id[:LONGEST_ID]
+    return None if run_id is None or run_id in _NO_ID else as_text(run_id)[:LONGEST_ID]
 
 
 def scheduler_job_in(text: bytes) -> str | None:
@@ -229,7 +229,7 @@ def place_at(path: Path, run_id: str | None = None) -> Place:
 
 
 def _name_of(folder: Path) -> str | None:
-    return called_by(folder.parts[1:]) or folder.name[:LONGEST_ID] or None
+    return called_by(folder.parts[1:]) or as_text(folder.name)[:LONGEST_ID] or None
 
 
 def _own_folders(path: Path) -> list[Path]:

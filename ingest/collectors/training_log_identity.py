@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from ingest.collectors.base import Dump
-from ingest.collectors.run_names import LONGEST_ID, called_by, names_nothing, number_of
+from ingest.collectors.run_names import LONGEST_ID, as_text, called_by, names_nothing, number_of
 
 _SUFFIX = re.compile(
     r"(?i)(?:\.(?:txt|log|out|err|stdout|stderr|gz|zst|\d{1,3})|[.-]\d{8}(?:[-T]?\d{4,6})?)$"
@@ -38,7 +38,7 @@ def place_of(dump: Dump) -> Place:
     """
     if dump.name == "-":
         return Place("stdin", None)
-    place = dump.name if dump.path is None else os.path.abspath(dump.path)
+    place = dump.name if dump.path is None else as_text(os.path.abspath(dump.path))
     parts = [part for part in re.split(r"[/\\]", place) if part]
     stem = _stem(parts[-1])
     of_slurm = job_of_output(parts[-1])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from ingest.collectors.run_names import called_by, is_part, number_of
+from tests.ingest.torchelastic_dumps import begins, finishes, starts
 from tests.queries.engine import ingest, rows
 from tests.queries.test_runs_at_once import sightings, write
 
@@ -79,6 +81,19 @@ def test_a_number_in_the_name_of_a_file_is_of_a_job_unless_it_is_a_day(
     stem: str, number: str | None
 ) -> None:
     assert number == number_of(stem)
+
+
+def test_a_folder_whose_name_is_no_text_names_its_run_all_the_same(tmp_path: Path) -> None:
+    log = write(tmp_path / "plain/train.log", 0, sightings(0, 0))
+    folder = os.fsencode(tmp_path) + b"/logs/caf\xe9"
+    os.makedirs(folder)
+    os.rename(log, folder + b"/train.log")
+    Path(os.fsdecode(folder), "torchrun.log").write_text(
+        "\n".join([*begins(0, run_id="none"), *starts(5), *finishes(60)]) + "\n"
+    )
+
+    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "logs")
+    assert [("caf\ufffd",)] == rows(tmp_path / "warehouse", "select job_id from jobs")
 
 
 def test_a_run_that_begins_anew_in_a_dated_folder_takes_nothing_from_the_one_before(
