@@ -27,6 +27,7 @@ from ingest.moment import Moment
 from ingest.progress import Progress
 from ingest.settings import Settings, found_settings
 from ingest.summary import FewOfAKind, Summary
+from ingest.words import on_one_line, shown
 from queries.damage import is_damage
 from queries.interrupts import as_keyboard_interrupt
 from queries.places import add_warehouse
@@ -66,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings = FewOfAKind()
     if not (chosen.watch or chosen.verbose):
         _LOG.addFilter(warnings)
+    if not chosen.watch:
+        _LOG.addFilter(on_one_line)
     try:
         with as_keyboard_interrupt():
             if chosen.watch:
@@ -83,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     finally:
         _LOG.removeFilter(warnings)
+        _LOG.removeFilter(on_one_line)
     _report(summary, time.monotonic() - began, warnings.held_back(), chosen)
     return _status(summary, chosen.max_rejected)
 
@@ -372,7 +376,7 @@ class _Run:
 def _report(summary: Summary, seconds: float, held_back: int, chosen: argparse.Namespace) -> None:
     told = summary.told(seconds, held_back, is_dry=chosen.dry_run, is_verbose=chosen.verbose)
     for line in told:
-        print("".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line))
+        print(shown(line))
 
 
 def _status(summary: Summary, allowed: int | None) -> int:

@@ -18,7 +18,7 @@ from ingest.collectors.base import Dump, Reading
 from ingest.errors import IngestError, UnreadableDump
 from ingest.formats import FORMATS, recognise
 from ingest.settings import Settings, found_settings
-from ingest.words import counted
+from ingest.words import counted, shown
 from queries import places
 
 EXPLAINED, UNEXPLAINED, UNUSABLE = 0, 1, 2
@@ -72,14 +72,14 @@ def _explain(paths: Sequence[str]) -> int:
     with spool.made(is_needed="-" in paths) as place:
         files, unreadable = dumps.find(paths, place, places.warehouse())
         for why in unreadable:
-            print(_shown(f"ett-explain: cannot read {why}"), file=sys.stderr)
+            print(shown(f"ett-explain: cannot read {why}"), file=sys.stderr)
         if not files and not unreadable:
             print("ett-explain: there is no file in what was given.", file=sys.stderr)
         for file in files:
             try:
                 statuses.append(_explain_file(file, settings))
             except (OSError, UnreadableDump) as error:
-                print(_shown(f"ett-explain: cannot read {file.name}: {error}"), file=sys.stderr)
+                print(shown(f"ett-explain: cannot read {file.name}: {error}"), file=sys.stderr)
     return min(statuses, default=UNUSABLE)
 
 
@@ -228,12 +228,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _say(line: str) -> None:
-    print(_shown(line))
-
-
-def _shown(line: str) -> str:
-    """What a terminal must not obey stands as its escape."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+    print(shown(line))
 
 
 if __name__ == "__main__":

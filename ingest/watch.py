@@ -28,7 +28,7 @@ from ingest.settings import Settings, as_text
 from ingest.settings_file import SettingsFile
 from ingest.troubles import Troubles
 from ingest.warehouse import Warehouse
-from ingest.words import counted
+from ingest.words import counted, on_one_line
 from queries import watching
 
 # a supervisor waits longer, and what is not loaded by then is loaded at the next start
@@ -56,26 +56,12 @@ def run(watch: Watch) -> None:
     same is told and tried again: a disk may have room tomorrow.
     """
     logging.getLogger("watchfiles").setLevel(logging.WARNING)  # else a line for every change
-    _LOG.addFilter(_on_one_line)
+    _LOG.addFilter(on_one_line)
     try:
         with _told_to_end() as stop:
             _Watcher(watch, stop).run()
     finally:
-        _LOG.removeFilter(_on_one_line)
-
-
-def _on_one_line(record: logging.LogRecord) -> bool:
-    """Whatever names a line tells, none can look like another line. Lets all through."""
-    record.msg, record.args = "".join(map(_shown, record.getMessage())), None
-    return True
-
-
-def _shown(letter: str) -> str:
-    if letter.isprintable():
-        return letter
-    # how Python keeps a byte that is no UTF-8
-    is_byte = "\udc80" <= letter <= "\udcff"
-    return f"\\x{ord(letter) - 0xDC00:02x}" if is_byte else ascii(letter)[1:-1]
+        _LOG.removeFilter(on_one_line)
 
 
 @contextmanager

@@ -66,6 +66,19 @@ def test_two_runs_of_one_name_at_once_are_told_of(
     assert {} == differences(tmp_path / "warehouse", tmp_path / "back")
 
 
+def test_a_name_in_a_warning_can_neither_end_its_line_nor_command_the_terminal(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number, first in ((1, 100), (2, 700)):
+        write(tmp_path / f"exps/a\n\x1b[31m/{number}/train.log", 0, sightings(0, first))
+
+    ingest(tmp_path / "warehouse", tmp_path / "exps")
+
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said.isprintable()
+    assert said.startswith("job a\\n\\x1b[31m: logs of it told of step")
+
+
 def test_a_rule_makes_them_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = tmp_path / "ett.toml"
     settings.write_text("[[identity]]\npath = '/exps/(?P<job_id>[0-9]+)/'\n", encoding="utf-8")
