@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
@@ -20,6 +21,7 @@ from commands import streams
 _UNSAID = 2
 _INTERRUPTED = 130
 _NOBODY_READS = 141
+_PARTING_SECONDS = 3  # `make run` kills it after ten
 
 
 def ingest() -> int:
@@ -50,6 +52,7 @@ def server() -> None:
     """Streamlit's server, which `ett-dashboard` becomes: it sees to signals while it serves."""
     _calculate_in_one_thread()
     _leave_when_interrupted("ett-dashboard")
+    _part_from_readers_after(_PARTING_SECONDS)
     import_module("streamlit.web.cli").main(prog_name="streamlit")
 
 
@@ -114,6 +117,14 @@ def _calculate_in_one_thread() -> None:
     and they take a fifth of a second of every start from the engine's.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _part_from_readers_after(seconds: int) -> None:
+    """Let a server that was told to end wait no longer than this for those who read from it: the
+    browser of a laptop that sleeps takes nothing, and never says so. Streamlit has no setting.
+    """
+    uvicorn = import_module("uvicorn")
+    vars(uvicorn)["Config"] = partial(uvicorn.Config, timeout_graceful_shutdown=seconds)
 
 
 def _leave_when_interrupted(name: str) -> None:

@@ -151,7 +151,11 @@ def dashboard(warehouse: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        try:
+            server.wait(timeout=20)
+        finally:
+            server.kill()  # what does not end fails this test, and no other
+            server.wait()
 
 
 def free_port() -> int:

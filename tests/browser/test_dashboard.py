@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import socket
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
+import streamlit
 from playwright.sync_api import Page, expect
 
 from tests.app import serving
@@ -16,6 +18,19 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NAMES = (serving.HOSTILE, serving.FORMULA, "../../etc/passwd", serving.FOREIGN, serving.LONG)
 FOREIGN = "img[src^='http'], script, a[href*='//evil']"
+
+
+def test_a_dashboard_ends_though_a_reader_takes_nothing(tmp_path: Path) -> None:
+    serving.publish(tmp_path, serving.Warehouse(attempts=[]))
+    static = Path(streamlit.__file__).with_name("static")
+    largest = max(static.rglob("*.js"), key=lambda each: each.stat().st_size)
+    with socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with dashboard(tmp_path) as url:  # which waits until it has ended
+            reader.connect(("127.0.0.1", urlsplit(url).port))
+            asked = f"GET /{largest.relative_to(static)} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+            reader.sendall(asked.encode())
+            assert b"HTTP/1.1 200 OK" == reader.recv(15)
 
 
 def test_only_pages_that_exist_are_in_the_navigation(fleet_url: str, page: Page) -> None:
