@@ -146,7 +146,7 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             "(sacct -o ALL), and ingest them into a new warehouse",
             job,
         )
-    found = links.contradictions(connection, "counted_twice", "runs_at_once")
+    found = links.contradictions(connection, "counted_twice", "runs_at_once", "begun_elsewhere")
     if (counted := found.get("counted_twice")) is not None:
         _, name, what = counted
         _LOG.warning(
@@ -164,6 +164,15 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             name,
             what,
             *links.logs_of_steps(connection, job_no),
+        )
+    if (elsewhere := found.get("begun_elsewhere")) is not None:
+        _, name, what = elsewhere
+        _LOG.warning(
+            "job %s: %s. If these are runs of their own, what the earlier one trained counts as "
+            "unsaved: name each by a rule on path in ett.toml ([[identity]]), and ingest them into "
+            "a new warehouse (--warehouse)",
+            name,
+            what,
         )
     if (copied := ledger.copies(connection, since_file_no)) is not None:
         _LOG.warning(

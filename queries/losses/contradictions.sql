@@ -290,6 +290,19 @@ told as (
         first_us as at_us
     from runs_at_once
 
+    union all
+
+    select
+        job_no,
+        attempt,
+        'begun_elsewhere' as kind,
+        concat(
+            'its logs in ', place, ' begin anew with step ', first_step,
+            '; those before it lie in ', place_before
+        ) as what,
+        first_us as at_us
+    from begun_elsewhere
+
 )
 
 select
