@@ -16,7 +16,7 @@ steps as (
     inner join scoped_events as scoped on told.row_no = scoped.row_no
     inner join sources on scoped.source_no = sources.source_no
     where
-        sources.format = 'training-log'
+        sources.format in ('training-log', 'torchelastic')
         and scoped.event = 'progress'
         and scoped.step is not null
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ingest.test_torchelastic_runs import step
+from tests.ingest.torchelastic_dumps import begins, starts, written
 from tests.ingest.warehouses import differences
 from tests.queries.engine import ingest, rows
 
@@ -77,6 +79,20 @@ def test_a_name_in_a_warning_can_neither_end_its_line_nor_command_the_terminal(
     [said] = [record.getMessage() for record in caplog.records]
     assert said.isprintable()
     assert said.startswith("job a\\n\\x1b[31m: logs of it told of step")
+
+
+def test_runs_of_torchrun_are_told_of_by_what_their_trainers_say(tmp_path: Path) -> None:
+    for run, others in (("exps", 700), ("nodes", 1)):
+        for number, first in ((1, 1), (2, others)):
+            said = [step(f"42:{10 + 5 * count}", first + count) for count in range(8)]
+            lines = [*begins(0, run_id="none"), *starts(2), *said]
+            written(tmp_path / "fleet" / run / f"node{number}", *lines)
+
+    ingest(tmp_path / "warehouse", tmp_path / "fleet")
+
+    [(job, attempt, detail)] = rows(tmp_path / "warehouse", ANOMALIES)
+    assert ("exps", 1) == (job, attempt)
+    assert detail.startswith("logs of it told of step 700 and then of step 3 ")
 
 
 def test_a_rule_makes_them_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
