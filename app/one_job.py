@@ -31,6 +31,26 @@ order by jaro_winkler_similarity(job_id, $1) desc, job_id asc
 limit 5
 """
 
+# What a job's numbers are worth little for, by the kind of anomaly.
+DOUBTS: Final = {
+    "begun_elsewhere": "These may be several runs under one name. Here they are tries of one, and "
+    "what an earlier one trained counts as unsaved",
+    "runs_at_once": "These may be several runs under one name. Here they are one, and what they "
+    "did at once counts once",
+    "counted_twice": "This may be a run that another name tells of too, and whose time counts "
+    "twice in the fleet",
+}
+
+DOUBTED: Final = """
+select
+    kind,
+    detail
+from anomalies
+where job_id = $1 and list_contains($2, kind)
+order by attempt, kind, detail
+limit 3
+"""
+
 # $2 and $3: when the job's first attempt started and its last ended. Attempts lie by their end.
 ATTEMPTS: Final = """
 select
@@ -77,6 +97,15 @@ _TEAM: Final = "from job_medians(?)"
 def attempts_sql() -> str:
     """ATTEMPTS with the columns of evidence that this warehouse has."""
     return ATTEMPTS.format(evidence=evidence.select_list())
+
+
+def doubts(job_id: str) -> None:
+    """What the dumps say against the job's being one run, before any number of it."""
+    for kind, detail in data.frame(DOUBTED, job_id, list(DOUBTS)).iter_rows():
+        st.warning(
+            f"{DOUBTS[kind]}: {words.prose(detail, 600)}. Rules in `ett.toml` "
+            f"(`[[identity]]`) say which they are (anomaly `{kind}`)."
+        )
 
 
 def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:

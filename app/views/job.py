@@ -60,6 +60,7 @@ if job["is_excluded"]:
     st.info("This job is excluded by the settings: it is outside every ratio and rollup.")
 if not job["is_instrumented"]:
     st.info("The sources of this job cannot say what it did: all of its time is uninstrumented.")
+one_job.doubts(asked)
 
 # -- header --------------------------------------------------------------------------------------
 

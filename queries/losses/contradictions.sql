@@ -297,8 +297,8 @@ told as (
         attempt,
         'begun_elsewhere' as kind,
         concat(
-            'its logs in ', place, ' begin anew with step ', first_step,
-            '; those before it lie in ', place_before
+            'logs of tries before it lie in ', place_before, '; its own, in ', place,
+            ', begin anew with step ', first_step
         ) as what,
         first_us as at_us
     from begun_elsewhere

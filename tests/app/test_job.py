@@ -16,7 +16,7 @@ from app import data, one_job, words
 from app.attempt_areas import areas_of
 from tests.app import serving
 from tests.app.dumps import Event, attempt, ingest
-from tests.app.opening import JOB, markdown, open_page, said
+from tests.app.opening import JOB, markdown, open_page, said, warnings
 
 START = datetime(2026, 3, 1, 6)
 MESSAGE = "NCCL watchdog timeout on rank 3"
@@ -98,6 +98,39 @@ def test_a_reported_failure_is_the_evidence(jobs: Path) -> None:
     assert MESSAGE in [code.value for code in page.code]
     assert any("Reported by rank 3 at 06:16:40 UTC, in `" in text for text in said(page))
     assert any("cause ` " in text for text in markdown(page))
+
+
+def test_a_job_that_may_be_several_runs_says_so_before_its_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = datetime(2026, 3, 3, 8)
+    told = {
+        "several": [
+            ("begun_elsewhere", "its own, in /b/*x*/, begin anew with step 1"),
+            ("missing_end", "training"),
+        ],
+        "double": [("counted_twice", "told as other")],
+        "sound": [("missing_end", "training")],
+    }
+    serving.publish(
+        tmp_path,
+        serving.Warehouse(
+            attempts=[serving.Attempt(name, 1, start, {"effective": 3000.0}) for name in told],
+            anomalies=[
+                (name, 1, kind, detail) for name, found in told.items() for kind, detail in found
+            ],
+        ),
+    )
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    data.pin()
+    [several] = warnings(open_page(JOB, job="several"))
+    [double] = warnings(open_page(JOB, job="double"))
+
+    assert "may be several runs under one name" in several
+    assert r"unsaved: its own, in /b/\*x\*/, begin anew with step 1. " in several
+    assert "(anomaly `begun_elsewhere`)" in several
+    assert "twice in the fleet: told as other. " in double
+    assert [] == warnings(open_page(JOB, job="sound"))
 
 
 def test_a_good_end_needs_no_evidence(jobs: Path) -> None:

@@ -29,8 +29,8 @@ def test_a_run_that_begins_anew_in_another_folder_is_told_of(
     assert 0 == ingest(tmp_path / "warehouse", tmp_path / "fleet")
 
     said = (
-        f"its logs in {tmp_path}/fleet/b/ begin anew with step 1; "
-        f"those before it lie in {tmp_path}/fleet/a/"
+        f"logs of tries before it lie in {tmp_path}/fleet/a/; "
+        f"its own, in {tmp_path}/fleet/b/, begin anew with step 1"
     )
     at = "at 2026-03-01T10:15:10.000Z"
     assert [("seed1", 2, f"{said} {at}")] == rows(tmp_path / "warehouse", ANOMALIES)
