@@ -10,6 +10,7 @@ collector's file exporter write the files.
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
 from pathlib import Path
@@ -23,10 +24,23 @@ from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import Tracer, set_span_in_context
 
 STEPS = 40
 SAVE_EVERY = 20
+
+
+class OwnIds(IdGenerator):
+    """The SDK takes ids from the generator that `random.seed` sets back: whoever seeds it twice in
+    a process gives two spans one id, and of the two one is kept.
+    """
+
+    def generate_span_id(self) -> int:
+        return secrets.randbits(64) or 1
+
+    def generate_trace_id(self) -> int:
+        return secrets.randbits(128) or 1
 
 
 class TellStarts(SpanProcessor):
@@ -78,7 +92,7 @@ def telemetry(
         SimpleLogRecordProcessor(FileLogExporter(str(folder / f"records-{rank}.jsonl")))
     )
     logger = logs.get_logger("trainer")
-    spans = TracerProvider(resource=resource)
+    spans = TracerProvider(resource=resource, id_generator=OwnIds())
     spans.add_span_processor(TellStarts(logger))
     spans.add_span_processor(
         SimpleSpanProcessor(FileSpanExporter(str(folder / f"spans-{rank}.jsonl")))

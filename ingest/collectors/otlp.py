@@ -149,6 +149,9 @@ class _Reader:
         told = events_of_span(item) if isinstance(item, Span) else events_of_moment(item)
         for event in told:
             event = {**who.of_launch, **event}
+            if "event_id" in event and who.process:
+                # ids of spans come from the generator that trainers seed, all ranks alike
+                event["event_id"] = f"{event['event_id']}/{who.process}"
             if event["event"] == EventKind.FAILURE and not self._is_news(event):
                 continue
             if event["event"] in _WITH_EVIDENCE:

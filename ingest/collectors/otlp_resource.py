@@ -4,6 +4,7 @@ resource. Makes no events.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 from functools import lru_cache
@@ -38,13 +39,15 @@ class Who:
     """What a resource says of itself.
 
     `of_job` are the fields of the job, `of_launch` those that each event carries; `job_id` is in
-    both, and is absent where the resource names no job. `is_trainer`: it speaks to us.
+    both, and is absent where the resource names no job. `is_trainer`: it speaks to us. `process`
+    tells launches and ranks apart: it is empty where nothing does.
     """
 
     def __init__(self, resource: Attributes, cluster: str | None) -> None:
         told = named(resource)
         self.is_trainer = any(key.startswith("ett_") for key in told)
         self.of_launch = _launch(told, cluster)
+        self.process = _of_process(told)
         self.of_job = _job(told)
         if "job_id" in self.of_launch:
             self.of_job["job_id"] = self.of_launch["job_id"]
@@ -85,7 +88,10 @@ def _launch(told: Attributes, cluster: str | None) -> Event:
     if attempt is not None:
         who["attempt"] = attempt
     elif generation is not None:
+        # which counts within one launch
         who["run_generation"] = generation
+        if (launch := text(told.get("ett_launch_id"))) is not None:
+            who["run_key"] = launch[:LONGEST_ID]
     else:
         _set_run_key(who, told)
     if (allocation := text(told.get("ett_allocation_id"))) is not None:
@@ -113,6 +119,15 @@ def _set_run_key(who: Event, told: Attributes) -> None:
     launch = _first_text(told, _LAUNCHES) or _process(told)
     if launch is not None:
         who["run_key"] = launch[:LONGEST_ID]
+
+
+def _of_process(told: Attributes) -> str:
+    """What a process is known by among those of its job, short. Without what the machines say: a
+    collector may add that to spans and not to records.
+    """
+    names = ("ett_attempt", *_LAUNCHES, *_GENERATIONS, *_RESTARTS, *_SCHEDULER_JOBS, *_RANKS)
+    known = [(name, value) for name in names if (value := text(told.get(name))) is not None]
+    return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
 
 
 def _process(told: Attributes) -> str | None:

@@ -32,6 +32,9 @@ TRAINER = {"ett.job_id": "llama-8b", "ett.launch_id": "a", "ett.rank": 3}
 def test_a_span_is_a_phase_from_its_start_to_its_end() -> None:
     (told,) = read(spans(span("train.checkpoint_save", 10, 12.5, {"ett.step": 40})))
 
+    of_span, _, of_process = told.pop("event_id").rpartition("/")
+    assert f"{span_id(10, 12.5)}/start" == of_span
+    assert 16 == len(of_process)
     assert {
         "at_us": us(10),
         "event": "phase_start",
@@ -39,7 +42,6 @@ def test_a_span_is_a_phase_from_its_start_to_its_end() -> None:
         "end_us": us(12.5),
         "ok": True,
         "step": 40,
-        "event_id": f"{span_id(10, 12.5)}/start",
         "job_id": "llama-8b",
         "run_key": "a",
         "rank": 3,
@@ -275,6 +277,10 @@ def test_a_job_has_the_best_name_that_its_resource_gives(
         ({"process.pid": 7, "process.creation.time": "2026"}, {"run_key": "7@2026"}),
         ({"process.pid": 7}, {}),
         ({"TORCHELASTIC_RESTART_COUNT": "1", "service.instance.id": "b"}, {"run_generation": 1}),
+        (
+            {"torchelastic.restart_count": 0, "ett.launch_id": "a", "service.instance.id": "b"},
+            {"run_key": "a", "run_generation": 0},
+        ),
         ({"ett.attempt": 2, "ett.launch_id": "a"}, {"attempt": 2}),
         ({"ett.attempt": 0}, {}),
     ],

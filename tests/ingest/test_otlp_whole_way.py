@@ -94,6 +94,57 @@ def test_a_span_that_completes_word_of_its_start_contradicts_nothing(tmp_path: P
     assert [] == rows(tmp_path / "warehouse", "from anomalies")
 
 
+def test_launches_and_ranks_whose_generators_are_seeded_alike_keep_their_spans(
+    tmp_path: Path,
+) -> None:
+    """The SDK makes the ids of spans by Python's own generator, which trainers seed."""
+    lines = []
+    for launch, begin in (("a", 0), ("b", 600)):
+        for rank in (0, 1):
+            who = {"ett.job_id": "x", "ett.launch_id": launch, "ett.rank": rank}
+            told = [("attempt", begin, begin + 110), ("training", begin + 10, begin + 100)]
+            for number, (name, start, end) in enumerate(told):
+                seeded = f"{number:016x}"
+                record_of = record(start, "phase_start", {"ett.span": name}, seeded)
+                lines.append(records(record_of, resource=who))
+                whole = {**span(name, start, end, error="lost" if begin == 0 else None)}
+                lines.append(spans({**whole, "spanId": seeded}, resource=who))
+
+    assert [(110, 90, "failed"), (110, 90, "completed")] == published(
+        tmp_path,
+        [lines],
+        "wall_seconds, effective_seconds + unsaved_seconds, outcome",
+    )
+    kinds = {kind for (kind,) in rows(tmp_path / "warehouse", "select kind from anomalies")}
+    assert "event_id_conflict" not in kinds
+
+
+def test_launches_of_which_each_counts_its_restarts_from_0_are_as_many_attempts(
+    tmp_path: Path,
+) -> None:
+    """A torchrun that is started again, on other machines, knows of no restart."""
+    lines = []
+    for launch, restart, begin in (("a", 0, 0), ("a", 1, 200), ("b", 0, 7_200)):
+        who = {
+            "ett.job_id": "x",
+            "ett.launch_id": launch,
+            "ett.rank": 0,
+            "torchelastic.restart_count": restart,
+        }
+        for second, name in ((0, "trainer_init"), (10, "training")):
+            start = record(begin + second, "phase_start", {"ett.phase": name})
+            lines.append(records(start, resource=who))
+        lines.extend(
+            records(record(begin + step, "progress", {"ett.step": begin + step}), resource=who)
+            for step in range(20, 120, 10)
+        )
+
+    # the first restart lasts until the second, which holds the same hardware
+    assert [(200, 190), (110, 100), (110, 100)] == published(
+        tmp_path, [lines], "wall_seconds, effective_seconds + unsaved_seconds"
+    )
+
+
 def published(folder: Path, files: list[list[str]], columns: str) -> list[tuple[Any, ...]]:
     """Of the job in these files, the columns of its attempts."""
     dumps = folder / "dumps"
