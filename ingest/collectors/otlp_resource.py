@@ -125,7 +125,8 @@ def _of_process(told: Attributes) -> str:
     """What a process is known by among those of its job, short. Without what the machines say: a
     collector may add that to spans and not to records.
     """
-    names = ("ett_attempt", *_LAUNCHES, *_GENERATIONS, *_RESTARTS, *_SCHEDULER_JOBS, *_RANKS)
+    launch = ("ett_attempt", *_LAUNCHES, *_GENERATIONS, *_RESTARTS, *_SCHEDULER_JOBS)
+    names = (*launch, *_RANKS, "process_pid", "process_creation_time")
     known = [(name, value) for name in names if (value := text(told.get(name))) is not None]
     return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
 

@@ -206,8 +206,11 @@ told as (
     from scoped_events as scoped
     inner join stg_superseded as superseded on scoped.row_no = superseded.row_no
     left join stg_placements as placed on superseded.kept_row_no = placed.row_no
-    -- that something lived contradicts nothing
-    where scoped.event <> 'alive' and not superseded.is_completed
+    where
+        -- that something lived contradicts nothing
+        scoped.event <> 'alive'
+        and not superseded.is_completed
+        and not superseded.is_repeated
 
     union all
 

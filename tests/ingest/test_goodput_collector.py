@@ -389,6 +389,18 @@ def test_dumps_that_go_on_where_another_ended_contradict_nothing(tmp_path: Path)
     assert [] == rows(warehouse, "from anomalies where kind = 'event_id_conflict'")
 
 
+def test_an_end_that_stands_on_another_line_of_a_later_dump_contradicts_nothing(
+    tmp_path: Path,
+) -> None:
+    warehouse, lines = tmp_path / "warehouse", [*launch(0), *steps(0, 60, 40), end(406)]
+    for name, part in (("1", lines), ("2", lines[30:])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(part) + "\n")
+
+    assert 0 == ingest(warehouse, tmp_path / "1.jsonl", tmp_path / "2.jsonl")
+    assert [("completed",)] == rows(warehouse, "select outcome from attempts")
+    assert [] == rows(warehouse, "from anomalies where kind = 'event_id_conflict'")
+
+
 def test_an_end_yields_to_steps_that_another_dump_tells_of() -> None:
     once, on = [*launch(0), *steps(0, 30, 40), end(226)], steps(31, 60, 226)
     (running,) = attempts([*read(*once), *read(*on)])

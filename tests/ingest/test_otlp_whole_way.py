@@ -94,6 +94,24 @@ def test_a_span_that_completes_word_of_its_start_contradicts_nothing(tmp_path: P
     assert [] == rows(tmp_path / "warehouse", "from anomalies")
 
 
+def test_a_batch_that_is_exported_twice_contradicts_nothing(tmp_path: Path) -> None:
+    """An exporter that hears of no success sends again what has arrived."""
+    batch = spans(span("training", 10, 100), span("attempt", 0, 110))
+    lines = [batch, batch]
+
+    assert [(90,)] == published(tmp_path, [lines], "effective_seconds")
+    assert [] == rows(tmp_path / "warehouse", "from anomalies")
+
+
+def test_ends_of_one_id_that_differ_are_a_contradiction(tmp_path: Path) -> None:
+    whole = span("attempt", 0, 110)
+    failed = {**whole, "status": {"code": 2, "message": "out of memory"}}
+    lines = [spans(span("training", 10, 100), whole), spans(failed)]
+
+    published(tmp_path, [lines], "outcome")
+    assert [("event_id_conflict",)] == rows(tmp_path / "warehouse", "select kind from anomalies")
+
+
 def test_launches_and_ranks_whose_generators_are_seeded_alike_keep_their_spans(
     tmp_path: Path,
 ) -> None:
