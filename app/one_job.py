@@ -31,14 +31,24 @@ order by jaro_winkler_similarity(job_id, $1) desc, job_id asc
 limit 5
 """
 
-# What a job's numbers are worth little for, by the kind of anomaly.
+_NAMED: Final = "Rules on `path` in `ett.toml` (`[[identity]]`) say which they are"
+# What a job's numbers are worth little for, by the kind of anomaly, and what helps.
 DOUBTS: Final = {
-    "begun_elsewhere": "These may be several runs under one name. Here they are tries of one, and "
-    "what an earlier one trained counts as unsaved",
-    "runs_at_once": "These may be several runs under one name. Here they are one, and what they "
-    "did at once counts once",
-    "counted_twice": "This may be a run that another name tells of too, and whose time counts "
-    "twice in the fleet",
+    "begun_elsewhere": (
+        "These may be several runs under one name. Here they are tries of one, and what an earlier "
+        "one trained counts as unsaved",
+        _NAMED,
+    ),
+    "runs_at_once": (
+        "These may be several runs under one name. Here they are one, and what they did at once "
+        "counts once",
+        _NAMED,
+    ),
+    "counted_twice": (
+        "This may be a run that another name tells of too, and whose time counts twice in the "
+        "fleet",
+        "The scheduler's dump (sacct) says whether it is",
+    ),
 }
 
 DOUBTED: Final = """
@@ -102,10 +112,8 @@ def attempts_sql() -> str:
 def doubts(job_id: str) -> None:
     """What the dumps say against the job's being one run, before any number of it."""
     for kind, detail in data.frame(DOUBTED, job_id, list(DOUBTS)).iter_rows():
-        st.warning(
-            f"{DOUBTS[kind]}: {words.prose(detail, 600)}. Rules in `ett.toml` "
-            f"(`[[identity]]`) say which they are (anomaly `{kind}`)."
-        )
+        doubt, helps = DOUBTS[kind]
+        st.warning(f"{doubt}: {words.prose(detail, 600)}. {helps} (anomaly `{kind}`).")
 
 
 def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:

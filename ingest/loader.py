@@ -38,6 +38,10 @@ from ingest.warehouse import Warehouse, scratch
 
 _LOG = logging.getLogger("ingest")
 _TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
+_NAME_EACH = (
+    "name each by a rule on path in ett.toml ([[identity]]), and ingest them into a new warehouse "
+    "(--warehouse)"
+)
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
 _SET_ASIDE_AT_ONCE = 50_000  # lines, of two thousand characters at the most
 _SMALL_WAREHOUSE_BYTES = 16 * 1024 * 1024
@@ -159,20 +163,20 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
         job_no, name, what = at_once
         _LOG.warning(
             "job %s: %s (%s ... %s). If they are several runs under one name, what they did at "
-            "once counts once: name each by a rule on path in ett.toml ([[identity]]), and ingest "
-            "them into a new warehouse (--warehouse)",
+            "once counts once: %s",
             name,
             what,
             *links.logs_of_steps(connection, job_no),
+            _NAME_EACH,
         )
     if (elsewhere := found.get("begun_elsewhere")) is not None:
         _, name, what = elsewhere
         _LOG.warning(
             "job %s: %s. If these are runs of their own, what the earlier one trained counts as "
-            "unsaved: name each by a rule on path in ett.toml ([[identity]]), and ingest them into "
-            "a new warehouse (--warehouse)",
+            "unsaved: %s",
             name,
             what,
+            _NAME_EACH,
         )
     if (copied := ledger.copies(connection, since_file_no)) is not None:
         _LOG.warning(

@@ -33,7 +33,7 @@ placed as (
         told.first_us,
         regexp_extract(
             told.file,
-            concat('(?s)^(.*/)', regexp_escape(job_keys.job_key), '[^[:alnum:]]'),
+            concat('(?s)^(.*[/\\])', regexp_escape(job_keys.job_key), '[^[:alnum:]]'),
             1
         ) as above
     from told

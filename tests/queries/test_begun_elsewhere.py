@@ -41,13 +41,24 @@ def test_a_run_that_begins_anew_in_another_folder_is_told_of(
     assert {} == differences(tmp_path / "warehouse", tmp_path / "back")
 
 
-def test_logs_called_by_their_own_names_are_told_of_too(tmp_path: Path) -> None:
-    write(tmp_path / "fleet/a/lr3.log", 0, sightings(0, 0))
-    write(tmp_path / "fleet/b/lr3.log", 900, sightings(900, 0))
+@pytest.mark.parametrize(
+    ("name", "job"),
+    [
+        ("lr3", "lr3"),
+        ("lr(3e-4)+[.*?{2}$", "lr(3e-4)+[.*?{2}$"),
+        ("a\nb'c\"%s", "a\nb'c\"%s"),
+        ("of\\windows", "windows"),
+    ],
+)
+def test_logs_called_by_their_own_names_are_told_of_too(
+    name: str, job: str, tmp_path: Path
+) -> None:
+    write(tmp_path / f"fleet/a/{name}.log", 0, sightings(0, 0))
+    write(tmp_path / f"fleet/b/{name}.log", 900, sightings(900, 0))
 
     ingest(tmp_path / "warehouse", tmp_path / "fleet")
 
-    assert [("lr3", 2)] == [row[:2] for row in rows(tmp_path / "warehouse", ANOMALIES)]
+    assert [(job, 2)] == [row[:2] for row in rows(tmp_path / "warehouse", ANOMALIES)]
 
 
 def test_a_rule_makes_them_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
