@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,6 +17,7 @@ ANOMALIES = (
     "select job_id, attempt, detail from anomalies where kind = 'begun_elsewhere' order by all"
 )
 PLACES = ("a", "b", "host1/a", "host2/rank0/a", "b/attempt_2", "2026-03-01")
+NUMBERED = ("", "1153", "1154")
 
 
 def test_a_run_that_begins_anew_in_another_folder_is_told_of(
@@ -76,18 +78,56 @@ def test_a_rule_makes_them_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
 
 
+def test_numbered_folders_are_runs_where_the_later_goes_on_from_no_save(tmp_path: Path) -> None:
+    for project, first, saves in (("anew", 0, [15]), ("on", 15, [15]), ("unsaved", 0, [])):
+        folder = tmp_path / "fleet" / project
+        write(folder / "1153/train.log", 0, sightings(0, 0), saves=saves)
+        write(folder / "1154/train.log", 900, sightings(900, first))
+
+    ingest(tmp_path / "warehouse", tmp_path / "fleet")
+
+    said = (
+        f"logs of tries before it lie in {tmp_path}/fleet/anew/1153/; "
+        f"its own, in {tmp_path}/fleet/anew/1154/, begin anew with step 1"
+    )
+    at = "at 2026-03-01T10:15:10.000Z"
+    assert [("anew", 2, f"{said} {at}")] == rows(tmp_path / "warehouse", ANOMALIES)
+
+
+def test_a_save_of_no_later_step_is_none_to_go_on_from(tmp_path: Path) -> None:
+    write(tmp_path / "exps/1153/train.log", 0, sightings(0, 0), saves=[1])
+    write(tmp_path / "exps/1154/train.log", 900, sightings(900, 0))
+
+    ingest(tmp_path / "warehouse", tmp_path / "exps")
+
+    assert [] == rows(tmp_path / "warehouse", ANOMALIES)
+
+
 def test_tries_are_told_of_where_none_before_lay_there_and_one_began_no_earlier(
     tmp_path: Path,
 ) -> None:
     rng = random.Random(20_261_125)
-    fleet: dict[str, list[tuple[str, int]]] = {}
+    fleet: dict[str, list[Try]] = {}
     for number in range(120):
-        tries = [(rng.choice(PLACES), rng.choice((0, 0, 5, 10))) for _ in range(rng.randint(2, 4))]
+        tries = [
+            Try(
+                rng.choice(PLACES),
+                rng.choice(NUMBERED),
+                rng.choice((0, 0, 5, 10)),
+                rng.choice((None, None, 3, 8, 12)),
+            )
+            for _ in range(rng.randint(2, 4))
+        ]
         fleet[f"case-of-{number}"] = tries
-        for attempt, (place, first) in enumerate(tries):
-            folder = tmp_path / "fleet" / place / f"case-of-{number}" / f"attempt{attempt}"
+        for attempt, one in enumerate(tries):
+            folder = tmp_path / "fleet" / one.place / f"case-of-{number}" / one.numbered
             start = 900 * attempt
-            write(folder / "train.log", start, sightings(start, first))
+            write(
+                folder / f"attempt{attempt}/train.log",
+                start,
+                sightings(start, one.first),
+                saves=() if one.saved is None else (one.saved,),
+            )
 
     ingest(tmp_path / "warehouse", tmp_path / "fleet")
 
@@ -97,16 +137,33 @@ def test_tries_are_told_of_where_none_before_lay_there_and_one_began_no_earlier(
         for attempt in range(1, len(tries))
         if begins_elsewhere(tries[:attempt], tries[attempt])
     }
-    assert 40 < len(expected) < 200
+    assert 40 < len(expected) < 250
     assert expected == {
         (job, attempt) for job, attempt, _ in rows(tmp_path / "warehouse", ANOMALIES)
     }
 
 
-def begins_elsewhere(before: Sequence[tuple[str, int]], one: tuple[str, int]) -> bool:
-    """The definition told again, of a place and the step it began after."""
-    projects = {"a": "a", "host1/a": "a", "host2/rank0/a": "a", "b": "b", "b/attempt_2": "b"}
-    place, first = projects.get(one[0], one[0]), one[1]
-    return place not in {projects.get(each, each) for each, _ in before} and any(
-        first <= earlier for _, earlier in before
-    )
+class Try(NamedTuple):
+    """Folders above and below the name, the step that it began after, and the one it saved."""
+
+    place: str
+    numbered: str
+    first: int
+    saved: int | None
+
+
+def begins_elsewhere(before: Sequence[Try], one: Try) -> bool:
+    """The definition told again."""
+    if not any(one.first <= earlier.first for earlier in before):
+        return False
+    if project(one) not in {project(each) for each in before}:
+        return True
+    # a step is saved where it was reached
+    saved = {each.saved for each in before if each.saved is not None and each.saved > each.first}
+    lay = {(project(each), each.numbered) for each in before}
+    return (project(one), one.numbered) not in lay and any(step > one.first + 1 for step in saved)
+
+
+def project(one: Try) -> str:
+    same = {"host1/a": "a", "host2/rank0/a": "a", "b/attempt_2": "b"}
+    return same.get(one.place, one.place)

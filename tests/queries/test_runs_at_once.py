@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,20 +25,28 @@ def sightings(start: int, first: int, *, pace: int = 10, count: int = 20) -> Sig
     return [(start + pace * number, first + number) for number in range(1, count + 1)]
 
 
-def write(path: Path, start: int, told: Iterable[tuple[int, int]]) -> Path:
-    """A log of Megatron-LM that begins at `start`."""
+def write(
+    path: Path, start: int, told: Iterable[tuple[int, int]], *, saves: Sequence[int] = ()
+) -> Path:
+    """A log of Megatron-LM that begins at `start`, with a save after each step of `saves`."""
     lines = [
         f"[after megatron is initialized] datetime: {at(start)}",
         f"[before the start of training step] datetime: {at(start + 1)}",
-        *(
-            f" [{at(seconds)}] iteration {step:8}/   10000 | consumed samples: {256 * step:12} | "
-            "elapsed time per iteration (ms): 2000.0 | learning rate: 1.0E-04 | lm loss: 7.4E+00 |"
-            for seconds, step in told
-        ),
+        *(line for seconds, step in told for line in _of_step(seconds, step, step in saves)),
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
+
+
+def _of_step(seconds: int, step: int, is_saved: bool) -> Iterator[str]:
+    yield (
+        f" [{at(seconds)}] iteration {step:8}/   10000 | consumed samples: {256 * step:12} | "
+        "elapsed time per iteration (ms): 2000.0 | learning rate: 1.0E-04 | lm loss: 7.4E+00 |"
+    )
+    if is_saved:
+        yield f"[{at(seconds + 1)}.0] saving checkpoint at iteration {step:8} to /c in torch"
+        yield f" [{at(seconds + 2)}.0] successfully saved checkpoint from iteration {step:8} to /c"
 
 
 def at(seconds: int) -> str:
