@@ -14,12 +14,12 @@ from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.mlperf_events import events
 from ingest.collectors.mlperf_log import Log
 from ingest.collectors.mlperf_submission import submission_of
-from ingest.collectors.mlperf_text import Errors, is_trace, mark_in, records_in, split_label
+from ingest.collectors.mlperf_text import START, Errors, is_trace, mark_in, records_in, split_label
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
 
 _SIGN = re.compile(
-    rb"^(?:[^{\"\n]{0,80}:::MLLOG \{|\s*(?:\d+: )?RUNANDTIME_START \d{9,}|"
+    rb"^(?:[^{\"\n]{0,80}:::MLLOG \{|" + START + rb"|"
     rb":::(?:DLPAL|SYSJSON|GITCOMMITID) |"
     rb"\++ (?:export )?MLPERF_[A-Z_]{1,40}=)",
     re.MULTILINE,
@@ -41,12 +41,13 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """
     log = Log()
     errors = Errors(reading.timezone)
+    launches = 0
     for number, line in dump.lines():
         label, text = split_label(line)
         if is_trace(text):
             continue
         if mark := mark_in(text):
-            log.mark(*mark)
+            log.mark(*mark, label)
         elif b":::MLLOG" in text:
             for record in records_in(number, text):
                 if isinstance(record, Rejected):
@@ -57,6 +58,9 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
             log.describe(text)
         elif error := errors.error_in(label, text):
             log.error(error, number)
+        if len(log.launches) > launches:
+            launches = len(log.launches)
+            errors.begin()
     log.close()
     if not log.is_log:
         raise UnreadableDump(

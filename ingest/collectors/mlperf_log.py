@@ -77,6 +77,7 @@ class Launch:
     begun_us: int
     seen_us: int
     launched_us: int | None = None
+    launched_by: int | None = None
     init_us: int | None = None
     running_us: int | None = None
     trained_us: int = 0
@@ -94,8 +95,22 @@ class Launch:
         """Remember how far it went if it has run, since what is prepared may be the next run."""
         # some print the rest of their header while they run, but nobody clears caches then
         has_run = self.running_us if record.key == "cache_clear" else self.stopped_us
-        if self.rested_us is None and has_run is not None and record.at_us > self.seen_us:
+        is_over = has_run is not None or self.died_early
+        if self.rested_us is None and is_over and record.at_us > self.seen_us:
             self.rested_us = self.seen_us
+
+    @property
+    def died_early(self) -> bool:
+        """Whether it told of an error before it ran."""
+        return self.running_us is None and bool(self.failures)
+
+    def has_begun_before(self, record: Record, label: int | None) -> bool:
+        """Whether what begins here must be another launch. Ranks begin within a minute."""
+        is_late = record.at_us > (self.running_us or self.init_us or self.begun_us) + _MINUTE_US
+        if record.key == "run_start":
+            return is_late and bool(self.stopped_us or self.turns or self.trained_us)
+        has_run = self.running_us is not None
+        return label in self.initialised and (has_run or (is_late and self.died_early))
 
     def saw(self, at_us: int) -> None:
         """Move the latest time that anything tells."""
@@ -119,13 +134,16 @@ class Log:
         except (ValueError, RecursionError):
             self.description = None
 
-    def mark(self, is_start: bool, at_us: int) -> None:
+    def mark(self, is_start: bool, at_us: int, label: int | None) -> None:
         """The launcher starts the run, or stops. Its whole seconds may lie before milliseconds that
         came first.
         """
         self.is_log = True
+        if is_start and self._is_of_another_node(at_us, label):
+            return
         if is_start:
-            self._begin(at_us).launched_us = at_us
+            begun = self._begin(at_us)
+            begun.launched_us, begun.launched_by = at_us, label
         elif launch := self._open():
             launch.saw(at_us)
             launch.ended_us = launch.seen_us
@@ -182,10 +200,16 @@ class Log:
         launch = self._open()
         if record.key not in ("init_start", "run_start"):
             return launch
-        is_again = launch is not None and launch.running_us and label in launch.initialised
-        if launch is None or (is_again and record.key == "init_start"):
+        if launch is None or launch.has_begun_before(record, label):
             return self._begin(record.at_us)
         return launch
+
+    def _is_of_another_node(self, at_us: int, label: int | None) -> bool:
+        """Whether the launcher's start is one that it tells on each node."""
+        launch = self._open()
+        if launch is None or launch.launched_us is None or None in (label, launch.launched_by):
+            return False
+        return label != launch.launched_by and abs(at_us - launch.launched_us) <= _MINUTE_US
 
     def _before_any(self, record: Record) -> Launch:
         """The launch that all before the first is of, if none follows."""
@@ -206,6 +230,7 @@ class Log:
 def _run(launch: Launch, record: Record) -> None:
     """A start-up much later than the run was written down afterwards: it tells no time."""
     launch.running_us = record.at_us
+    launch.rested_us = None
     if launch.launched_us is None and record.at_us < launch.begun_us - _MINUTE_US:
         launch.begun_us = launch.seen_us = record.at_us
         launch.init_us = None

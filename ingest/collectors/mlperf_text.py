@@ -14,12 +14,19 @@ from ingest.collectors.json_values import sound
 from ingest.collectors.slurm_values import SECOND_US, instants
 from ingest.events import Reason, Rejected
 
-_MOST_ERRORS = 20  # a log
+_MOST_ERRORS = 20  # a launch
 _LONGEST_MESSAGE = 2_000  # characters
 _EARLIEST_US = 946_684_800 * SECOND_US
 _LATEST_US = 4_102_444_800 * SECOND_US
 _RECORD = ":::MLLOG"
-_LABEL = re.compile(rb"\s*(\d{1,7}):(?: |$)")
+# what docker compose and a container's runtime put before a line, or a pipe through `ts`
+_BEFORE = (
+    rb"(?:[A-Za-z][\w.-]{0,80} +\| ?"
+    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+    rb"(?: std(?:out|err) [FP])? ){0,3}"
+)
+_LABEL = re.compile(_BEFORE + rb"(?:\s*(\d{1,7}):(?: |$))?")
+START = _BEFORE + rb"\s*(?:\d+: )?RUNANDTIME_START \d{9,}"
 _TRACE = re.compile(rb"\++ ")
 _MARK = re.compile(rb"RUNANDTIME_(START|STOP) (\d{9,11})\s*")
 _RANK = re.compile(rb"\[(?:default|rank)?(\d+)\]: ?")
@@ -55,9 +62,10 @@ class ErrorLine:
 
 
 def split_label(line: bytes) -> tuple[int | None, bytes]:
-    """The task number that `srun -l` puts before a line, and the line."""
+    """The task number that `srun -l` puts before a line, and the line without what is before it."""
     label = _LABEL.match(line)
-    return (int(label[1]), line[label.end() :]) if label else (None, line)
+    assert label is not None  # it may be empty
+    return int(label[1]) if label[1] else None, line[label.end() :]
 
 
 def is_trace(text: bytes) -> bool:
@@ -118,8 +126,8 @@ def _record(fields: dict[str, object], line_number: int, line: str) -> Record | 
 
 @dataclass(slots=True)
 class Errors:
-    """Finds the first error line of each kind, of which a log may hold thousands: one a rank, one a
-    frame.
+    """Finds a launch's first error line of each kind, of which there may be thousands: one a rank,
+    one a frame.
 
     Remembers which ranks are inside a traceback: its last line, the first that is not indented,
     names the error.
@@ -128,6 +136,11 @@ class Errors:
     zone: ZoneInfo
     _seen: set[bytes] = field(default_factory=set)
     _in_traceback: set[int | None] = field(default_factory=set)
+
+    def begin(self) -> None:
+        """Another launch: it may end as one before it did."""
+        self._seen.clear()
+        self._in_traceback.clear()
 
     def error_in(self, label: int | None, text: bytes) -> ErrorLine | None:
         """The error that a line tells, if it is one and the first of its kind."""

@@ -396,6 +396,87 @@ def test_a_rank_that_initialises_again_after_it_ran_is_another_attempt() -> None
     ]
 
 
+def test_a_launch_may_end_as_one_before_it_did() -> None:
+    killed = (*RUN[:6], "[rank1]: torch.cuda.OutOfMemoryError: CUDA out of memory")
+    told = read(*killed, *(later(line, 1000) for line in killed[:-1]), killed[-1])
+
+    assert [1, 2] == [failure["attempt"] for failure in of(told, "failure")]
+
+
+def test_each_of_two_launches_that_ran_into_their_time_limit_says_so() -> None:
+    line = "slurmstepd: error: *** STEP {}.0 ON n1 CANCELLED AT 2026-05-28T{} DUE TO TIME LIMIT ***"
+    again = [later(line, 1000) for line in RUN[:6]]
+    told = read(*RUN[:6], line.format(7, "20:32:00"), *again, line.format(8, "20:48:40"))
+
+    assert [("timeout", 320.0), ("timeout", 1320.0)] == [
+        (e["outcome"], since_launch(e)) for e in of(told, "attempt_end")
+    ]
+
+
+def test_a_traceback_that_a_launch_left_open_takes_no_line_of_the_next() -> None:
+    told = read(
+        *RUN[:6],
+        "Traceback (most recent call last):",
+        *(later(line, 1000) for line in RUN[:4]),
+        "loading data",
+    )
+
+    assert [] == of(told, "failure")
+
+
+@pytest.mark.parametrize(
+    "before", ["trainer-1  | ", "2026-05-28T20:26:40.123456Z ", "2026-05-28 20:26:40 0: "]
+)
+def test_what_stands_before_each_line_hides_neither_marks_nor_errors(before: str) -> None:
+    trace = ["Traceback (most recent call last):", '  File "train.py", line 1', "ValueError: shape"]
+    told = read(*(before + line for line in [*RUN[:6], *trace, RUN[-1]]))
+
+    assert [("failed", 310.0)] == [(e["outcome"], since_launch(e)) for e in of(told, "attempt_end")]
+    assert ("launcher_init", 0.0) == (told[2]["phase"], since_launch(told[2]))
+    assert ["ValueError: shape"] == [e["message"] for e in of(told, "failure")]
+    assert read(*("trainer-1  | + echo " + line for line in RUN[:1]), *RUN) == read(*RUN)
+
+
+def test_a_start_that_the_launcher_tells_on_each_node_is_one() -> None:
+    told = read(f"0: {RUN[0]}", f"8: {mark('START', 1)}", *RUN[1:])
+
+    assert [0.0] == [since_launch(e) for e in of(told, "attempt_start")]
+
+
+def test_a_run_that_starts_again_after_it_trained_is_another_attempt() -> None:
+    told = read(*RUN[:8], record(500, "run_start"), record(600, "run_stop", status="success"))
+
+    assert [(1, 0.0), (2, 500.0)] == [
+        (e["attempt"], since_launch(e)) for e in of(told, "attempt_start")
+    ]
+
+
+def test_a_launch_that_failed_before_it_ran_is_an_attempt_of_its_own() -> None:
+    told = read(
+        record(5, "cache_clear"),
+        record(10, "init_start"),
+        "Traceback (most recent call last):",
+        "ValueError: no data",
+        record(200, "cache_clear"),
+        record(210, "init_start"),
+        record(260, "run_start"),
+    )
+
+    assert [(1, 10.0), (2, 210.0)] == [
+        (e["attempt"], since_launch(e)) for e in of(told, "attempt_start")
+    ]
+    assert [1] == [e["attempt"] for e in of(told, "failure")]
+    assert [(1, 10.0), (2, 260.0)] == [
+        (e["attempt"], round(since_launch(e), 3)) for e in of(told, "alive")
+    ]
+
+
+def test_ranks_that_initialise_beside_an_error_are_one_attempt() -> None:
+    told = read(record(10, "init_start"), "Bus error", record(12, "init_start"), *RUN[2:])
+
+    assert [1] == [e["attempt"] for e in of(told, "attempt_start")]
+
+
 @pytest.mark.parametrize("key", ["cache_clear", "submission_org"])
 def test_a_trial_goes_no_further_than_the_next_is_prepared(key: str) -> None:
     trial = [record(5, key), *RUN[1:-1]]
