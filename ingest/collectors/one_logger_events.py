@@ -105,7 +105,7 @@ def _word(record: Record, process: Process, processes: Processes) -> Iterator[Ev
                 yield from process.unconfirmed
                 process.unconfirmed.clear()
             if iteration in process.uploads:
-                yield _uploaded(record.at_us, process, iteration)
+                yield from _uploaded(record.at_us, process, iteration)
 
 
 def _job(record: Record, process: Process) -> Event:
@@ -182,8 +182,12 @@ def _start(record: Record, process: Process, processes: Processes) -> Iterator[E
         process.target = whole(record.said.get("train_iterations_target")) or process.target
     yield start
     if record.name == _ASYNC_SAVE and "step" in start:
+        upload = _upload(record.at_us, EventKind.PHASE_START, start["step"])
+        if process.confirms_uploads or not process.uploads:
+            yield upload
+        else:
+            process.unsaid.append(upload)
         process.uploads.append(start["step"])
-        yield _upload(record.at_us, EventKind.PHASE_START, start["step"])
 
 
 def _stop(record: Record, process: Process, processes: Processes) -> Iterator[Event]:
@@ -231,9 +235,12 @@ def _upload(at_us: int, kind: EventKind, step: int) -> Event:
     return {"at_us": at_us, "event": kind, "phase": Phase.CHECKPOINT_UPLOAD, "step": step}
 
 
-def _uploaded(at_us: int, process: Process, step: int) -> Event:
+def _uploaded(at_us: int, process: Process, step: int) -> Iterator[Event]:
     process.uploads.remove(step)
-    return {**_upload(at_us, EventKind.PHASE_END, step), "ok": True}
+    process.confirms_uploads = True
+    yield from process.unsaid
+    process.unsaid.clear()
+    yield {**_upload(at_us, EventKind.PHASE_END, step), "ok": True}
 
 
 def _finalized(record: Record, process: Process) -> Iterator[Event]:
@@ -241,7 +248,7 @@ def _finalized(record: Record, process: Process) -> Iterator[Event]:
     if record.kind == Kind.START or not process.uploads:
         return
     at_us = record.at_us if record.until_us is None else record.until_us
-    yield _uploaded(at_us, process, process.uploads[0])
+    yield from _uploaded(at_us, process, process.uploads[0])
 
 
 def _error(record: Record, process: Process) -> Iterator[Event]:

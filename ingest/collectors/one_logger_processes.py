@@ -16,11 +16,12 @@ from ingest.events import Event
 
 @dataclass(slots=True)
 class Launch:
-    """The newest launch of a job: its ranks begin before any of them trains; `has_looped`: some
-    rank trained, validated or tested.
+    """The newest launch of a job: its ranks begin before any of them trains, and not before the one
+    that it is called by; `has_looped`: some rank trained, validated or tested.
     """
 
     key: str
+    begun_us: int
     ranks: set[int | None] = field(default_factory=set)
     has_trained: bool = False
     has_looped: bool = False
@@ -43,7 +44,9 @@ class Process:
     """What a process has said of itself. `of_run` stands on each of its events; it is empty until
     the process has said whose it is. `done`, `target` and `cadence` count iterations: completed,
     wanted, between two words on progress. `unconfirmed` are the saves that failed if it turns out
-    to confirm saves.
+    to confirm saves. `uploads` are the steps of those async saves that are not yet said to be
+    whole, `unsaid` the starts that are told only once it says so of one: of the ranks that save
+    often only one does.
     """
 
     begun: Record
@@ -52,6 +55,8 @@ class Process:
     last_count: int | None
     spans: dict[str, Span] = field(default_factory=dict)
     uploads: list[int] = field(default_factory=list)
+    unsaid: list[Event] = field(default_factory=list)
+    confirms_uploads: bool = False
     confirms_saves: bool = False
     unconfirmed: list[Event] = field(default_factory=list)
     error: str | None = None
@@ -95,18 +100,20 @@ class Processes:
 
     def begin(self, record: Record) -> None:
         """An application span starts: a process that has not yet said whose it is."""
-        process = Process(record, {}, Launch(record.span_id), record.count)
+        process = Process(record, {}, Launch(record.span_id, record.at_us), record.count)
         self._by_pid.setdefault(record.pid, []).append(process)
         self._by_span[record.span_id] = process
 
     def introduce(self, process: Process, job_id: str, record: Record) -> None:
         """The process says whose it is. A rank that its job's newest launch does not have yet
-        belongs to that launch, as long as none of its ranks trains.
+        belongs to that launch, as long as none of its ranks trains. One that began before it may be
+        of an earlier launch: files of ranks, one behind the other.
         """
         rank = whole(record.said.get("rank"))
         self._forget_those_before(job_id, rank)
         launch = self._launches.get(job_id)
-        if launch is None or launch.has_trained or rank is None or rank in launch.ranks:
+        is_other = launch is None or launch.has_trained or process.begun.at_us < launch.begun_us
+        if launch is None or is_other or rank is None or rank in launch.ranks:
             launch = self._launches[job_id] = process.launch
         launch.ranks.add(rank)
         process.launch = launch

@@ -22,6 +22,7 @@ from tests.ingest.mutated_dumps import READING, applied, dump_of, loadable, muta
 from tests.ingest.mutated_dumps import read as read_whatever
 
 BEGUN = 1_795_150_800  # 2026-11-20T05:00:00Z
+LATER_US = (BEGUN + 86_400) * 1_000_000
 DAY_US = 86_400_000_000
 
 
@@ -259,8 +260,8 @@ def test_an_async_save_is_whole_with_the_word_of_its_success() -> None:
         ("phase_start", "checkpoint_upload", None, 50, None, 10),
         ("phase_end", "checkpoint_save", "async", None, None, 11),
         ("phase_start", "checkpoint_save", "async", 60, None, 20),
-        ("phase_start", "checkpoint_upload", None, 60, None, 20),
         ("phase_end", "checkpoint_save", "async", None, None, 21),
+        ("phase_start", "checkpoint_upload", None, 60, None, 20),
         ("phase_end", "checkpoint_upload", None, 50, True, 25),
     ] == [
         (
@@ -286,6 +287,20 @@ def test_a_finalization_ends_the_oldest_async_save() -> None:
     )
 
     assert [(5, 9)] == [(e["step"], second(e)) for e in of(told, "phase_end")]
+
+
+def test_a_rank_that_never_says_that_saves_are_whole_leaves_it_to_the_one_that_does() -> None:
+    zero, one = Writer(pid=1, rank=0), Writer(pid=2, rank=1)
+    save = "checkpoint_save_async"
+    lines = [*zero.begin(), *one.begin(), *(w.start("training_loop", 5) for w in (zero, one))]
+    for step in (10, 20, 30):
+        for writer in (zero, one):
+            lines.append(writer.start(save, step, current_iteration=step))
+            lines.append(writer.stop(save, step + 1))
+        lines.append(zero.saved("training_loop", step, step + 5))
+    (run,) = attempts(read(*lines, zero.progress(39, 40), one.progress(39, 40)), LATER_US)
+
+    assert ("lost", 9.0) == (run.outcome, seconds_by_area([run])["unsaved"])
 
 
 # Errors and ends
@@ -485,6 +500,17 @@ def test_a_rank_that_begins_after_training_began_is_another_launch() -> None:
     told = read(*zero.begin(0), zero.start("training_loop", 5), *one.begin(100))
 
     assert ["a0-application", "b1-application"] == [e["run_key"] for e in of(told, "attempt_start")]
+
+
+def test_ranks_whose_files_stand_one_behind_the_other_are_of_the_launches_they_were_in() -> None:
+    writers = [Writer(pid=1, rank=rank, launch=launch) for rank in range(2) for launch in "ab"]
+    told = read(
+        *(line for one in writers for line in one.begin(one.rank + 100 * (one.launch == "b")))
+    )
+
+    assert [("a", 0, 0), ("b", 0, 100), ("a", 1, 1), ("b", 1, 101)] == [
+        (e["run_key"][0], e["rank"], second(e)) for e in of(told, "attempt_start")
+    ]
 
 
 def test_a_dump_that_has_grown_says_the_same_and_more() -> None:
