@@ -94,12 +94,14 @@ def _share(part: str, by: str) -> str:
 def _of_the_last_day(family: str, by: str) -> str:
     """How much more a source has than a day ago; all of it where nothing was scraped then.
 
-    What was ingested long ago must not alert for ever, nor what a prune or a restore took away.
+    What was ingested long ago must not alert for ever. Where a restore took something away, how
+    much more it has than the least of the day: both sides of a share begin anew at one moment.
     """
     now = f"sum by (source) (max by ({by}) ({family}))"
     # an exporter that was down a day ago had said it before
     then = f"sum by (source) (max by ({by}) (last_over_time({family}[6h] offset 1d)))"
-    return f"clamp_min({now} - ({then} or 0 * {now}), 0)"
+    least = f"min_over_time(({now})[1d:5m])"
+    return f"clamp_min({now} - (({then} or 0 * {now}) < {least} or {least}), 0)"
 
 
 def _rule(alert: Alert, limits: Thresholds) -> dict[str, Any]:
@@ -263,7 +265,8 @@ def _of_the_exporter() -> tuple[Alert, ...]:
         Alert(
             "EttExporterReadFailing", "max by (view) (ett_exporter_read_success) == 0", "10m",
             "ticket", "The exporter cannot read {{ $labels.view }}",
-            "Families of this view are missing from /metrics.", "/data",
+            "Families of this view are missing from /metrics, or are of an earlier publication.",
+            "/data",
         ),
         Alert(
             "EttExporterDown", 'up{job="ett"} == 0 or absent(up{job="ett"})', "10m", "page",
