@@ -1,7 +1,7 @@
 """What the exporter asks of the published views: one select a question, and its parameters.
 
-The numbers are the views' own. Only what is past the largest is added up, as `other`, so that no
-fleet exceeds the limit of series.
+The numbers are the views' own. Only what is past the largest (of sources: the first by name) is
+added up, as `other`, so that no fleet exceeds the limit of series.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ _TARGETS = """
     order by all
 """
 
+# By name: to the alerts one that lost its name to a larger one would no longer be late, and the
+# lines that it had set aside would be new ones of `other`.
 # What a release before schema 4 published has no column `told`: the outer one is meant then.
 _SOURCES = """
     with
@@ -104,7 +106,7 @@ _SOURCES = """
             data_at,
             events,
             (select told from sources as own where own.source = known.source) as told,
-            row_number() over (order by events desc nulls last, source asc) as place
+            row_number() over (order by source asc) as place
         from (select source, data_at, events, events as told from sources) as known
 
     )
@@ -127,7 +129,7 @@ _REJECTED = """
 
         select
             source,
-            row_number() over (order by events desc nulls last, source asc) < 20 as is_named
+            row_number() over (order by source asc) < 20 as is_named
         from sources
 
     ),

@@ -268,8 +268,10 @@ def test_five_hundred_teams_with_everything_stay_under_six_thousand_series(wareh
 def test_lines_set_aside_stand_beside_the_events_of_the_same_source(warehouse: Path) -> None:
     publish(
         warehouse,
-        sources={f"slurm-sacct@{n}": n for n in range(25)},
-        rejected={(f"slurm-sacct@{n}", f"reason-{m}"): 25 - n for n in range(25) for m in range(3)},
+        sources={f"slurm-sacct@{n:02}": n for n in range(25)},
+        rejected={
+            (f"slurm-sacct@{n:02}", f"reason-{m}"): 25 - n for n in range(25) for m in range(3)
+        },
     )
     events = {s.labels["source"]: s.value for s in samples(warehouse, "ett_ingest_events")}
     lines: dict[str, float] = defaultdict(float)
@@ -277,8 +279,19 @@ def test_lines_set_aside_stand_beside_the_events_of_the_same_source(warehouse: P
         lines[sample.labels["source"]] += sample.value
 
     assert events.keys() == lines.keys()
-    assert (15.0, 405.0) == (events["other"], lines["other"])  # 0 to 5, and 3 times 20 to 25
-    assert 3 == lines["slurm-sacct@24"]
+    assert (129.0, 63.0) == (events["other"], lines["other"])  # 19 to 24, and 3 times 1 to 6
+    assert 21 == lines["slurm-sacct@18"]
+
+
+def test_a_source_that_others_outgrow_keeps_its_name(warehouse: Path) -> None:
+    told = {f"slurm-sacct@{n:02}": 100 + n for n in range(25)}
+    publish(warehouse, sources=told)
+    named = [s.labels["source"] for s in samples(warehouse, "ett_data_timestamp_seconds")]
+    # the alerts hold each name against what it had a day ago
+    publish(warehouse, sources=told | {"slurm-sacct@10": 1, "slurm-sacct@24": 900})
+
+    assert 20 == len(named)
+    assert named == [s.labels["source"] for s in samples(warehouse, "ett_data_timestamp_seconds")]
 
 
 def test_of_what_an_older_release_published_every_event_was_new(warehouse: Path) -> None:
