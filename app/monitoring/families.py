@@ -148,7 +148,8 @@ FAMILIES = (
         ("team",),
         "targets",
         {"ett_ratio": ""},
-        note="The ETT that the team is to reach: its own target, else that of the fleet.",
+        note="The ETT that the team is to reach: its own target, else that of the fleet. Of team "
+        "other the mean of its teams', by their instrumented GPU-seconds in 28 days.",
     ),
     Family(
         "ett_regression_active",

@@ -23,6 +23,7 @@ class Question:
     window_names, first_days    the windows, in two lists of one length
     last_day                    of every window; null where no day is complete
     teams, named                every team (not fleet), and those that are not summed into `other`
+    instrumented                GPU-seconds of each team in 28 days that ETT speaks of
     labels                      every value of the label `team`
     max_domains                 the domains that are not summed into `other`
     """
@@ -53,7 +54,9 @@ TEAMS = Question(
     "teams",
     "team_day",
     """
-    select team
+    select
+        team,
+        sum(gpu_seconds - uninstrumented_gpu_seconds)::double as instrumented_gpu_seconds
     from team_day
     where
         workload = 'all'
@@ -67,14 +70,9 @@ TEAMS = Question(
     ("last_day",),
 )
 
+# ETT of several teams is that of a sum, and so is what it is held against: an hour of each counts.
 _TARGETS = """
     with
-
-    labels as (
-
-        select unnest($labels::varchar[]) as team
-
-    ),
 
     fleet as (
 
@@ -82,14 +80,44 @@ _TARGETS = """
         from targets
         where team = 'fleet'
 
+    ),
+
+    own as (
+
+        select
+            labels.team,
+            coalesce(targets.ett_ratio, fleet.ett_ratio) as ett_ratio
+        from (
+            select unnest($labels::varchar[]) as team
+            union
+            select unnest($teams::varchar[])
+        ) as labels
+        left join targets on labels.team = targets.team
+        left join fleet on true
+
+    ),
+
+    summed as (
+
+        select
+            sum(own.ett_ratio * others.gpu_seconds) / nullif(sum(others.gpu_seconds), 0)
+                as ett_ratio
+        from (
+            select
+                unnest($teams::varchar[]) as team,
+                unnest($instrumented::double[]) as gpu_seconds
+        ) as others
+        inner join own on others.team = own.team
+        where not list_contains($named::varchar[], others.team)
+
     )
 
     select
-        labels.team,
-        coalesce(targets.ett_ratio, fleet.ett_ratio)::double as ett_ratio
-    from labels
-    left join targets on labels.team = targets.team
-    left join fleet on true
+        own.team,
+        coalesce(if(own.team = 'other', summed.ett_ratio, null), own.ett_ratio)::double as ett_ratio
+    from own
+    cross join summed
+    where list_contains($labels::varchar[], own.team)
     order by all
 """
 
@@ -219,7 +247,7 @@ QUESTIONS = (
         (*_OF_TEAMS, "max_domains"),
     ),
     Question("categories", "window_interruptions", CATEGORIES, _OF_WINDOWS),
-    Question("targets", "targets", _TARGETS, ("labels",)),
+    Question("targets", "targets", _TARGETS, ("labels", "teams", "named", "instrumented")),
     Question("regressions", "regressions", _REGRESSIONS.format(is_open="state = 'open'")),
     Question("sources", "sources", _SOURCES),
     Question("rejected_by_source", "rejected_by_source", _REJECTED),

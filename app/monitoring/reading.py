@@ -106,6 +106,7 @@ def _teams(ranked: list[Row] | None) -> dict[str, object]:
     return {
         "teams": teams,
         "named": named,
+        "instrumented": [row["instrumented_gpu_seconds"] for row in ranked],
         "labels": [*labels, "fleet"],
         "max_domains": min(20, most) - 1,  # one is `other`
     }

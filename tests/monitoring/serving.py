@@ -139,7 +139,9 @@ create table regressions (
 
 _VIEWS = """
 create view team_day as
-select team, 'all' as workload, day, sum(gpu_seconds) as gpu_seconds
+select
+    team, 'all' as workload, day, sum(gpu_seconds) as gpu_seconds,
+    sum(case when area = 'uninstrumented' then gpu_seconds else 0 end) as uninstrumented_gpu_seconds
 from charged
 group by all;
 

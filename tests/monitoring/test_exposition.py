@@ -222,6 +222,19 @@ def test_teams_past_the_fifty_largest_are_summed_into_other(warehouse: Path) -> 
     assert 52 == len(values(warehouse, "team"))  # with other and fleet
 
 
+def test_what_is_summed_into_other_aims_at_what_its_teams_do_together(warehouse: Path) -> None:
+    large = [Attempt(team=f"large-{n:02}", gpus=1000) for n in range(50)]
+    small = [
+        Attempt(team="own", areas={"effective": 200.0, "hang": 100.0, "uninstrumented": 9.0}),
+        Attempt(team="usual", areas={"effective": 100.0}),
+        Attempt(team="idle", gpus=0),
+    ]
+    publish(warehouse, [*small, *large], targets={"fleet": 0.9, "own": 0.5, "idle": 0.1})
+    targets = {s.labels["team"]: s.value for s in samples(warehouse, "ett_target_ratio")}
+
+    assert (0.9, pytest.approx((3 * 0.5 + 1 * 0.9) / 4)) == (targets["fleet"], targets["other"])
+
+
 def test_interruptions_sum_to_the_same_with_many_causes(warehouse: Path) -> None:
     causes = [f"domain-{n % 30}/category-{n}" for n in range(90)]
     teams = [f"team-{n}" for n in range(51)]
