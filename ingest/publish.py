@@ -25,6 +25,7 @@ from queries.damage import is_damage
 
 KEPT_PUBLICATIONS = 3
 _WHOLE_EVERY = 64
+_TIDY_EVERY = 16
 
 # what DuckDB says of a file that is gone, of other tables, or in the middle of a damaged one
 _UNREADABLE = (
@@ -61,6 +62,7 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
     path = warehouse.folder / _name(publication)
     building = path.with_suffix(".building")
     base = _base(warehouse, publication)
+    _let_tidy(connection, must=base is None or publication % _TIDY_EVERY == 0)
     if base is not None:
         try:
             _remove(building)
@@ -143,6 +145,15 @@ def _base(warehouse: Warehouse, publication: int) -> Path | None:
         return None
     base = warehouse.folder / _name(int(row[0]))
     return base if base.is_file() else None
+
+
+def _let_tidy(connection: duckdb.DuckDBPyConnection, *, must: bool) -> None:
+    """Let checkpoints close the gaps of what was deleted and join what was added in pieces, or not.
+
+    For a small piece the engine writes the large ones beside it anew, every column of them: most
+    of the time of a checkpoint, and not by what changed but by what is there.
+    """
+    connection.execute("reset max_vacuum_tasks" if must else "set max_vacuum_tasks = 0")
 
 
 def _choose(connection: duckdb.DuckDBPyConnection, *, is_whole: bool) -> None:

@@ -184,6 +184,48 @@ def test_a_publication_that_was_changed_equals_one_that_was_built_whole(
     assert contents(tmp_path / "whole") == contents(tmp_path / "changed")
 
 
+def test_a_small_batch_writes_nothing_of_other_jobs_anew_and_now_and_then_gaps_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publish, "_TIDY_EVERY", 4)
+    warehouse = tmp_path / "warehouse"
+    lives = chain(*(life(f"job-{number}", 600 + number) for number in range(20)))
+    ingest(warehouse, write_dump(tmp_path / "lives.jsonl", lives))
+    pieces = [written(warehouse)]
+    for day in range(1, 5):
+        ingest(warehouse, write_dump(tmp_path / f"{day}.jsonl", [alive("job-3", day * 86_400)]))
+        pieces.append(written(warehouse))
+
+    first, *added, tidy, added_later = [
+        {table: [told[0] for told in here] for table, here in piece.items()} for piece in pieces
+    ]
+    assert {"attempt_facts_kept": [20], "attempts": [20]} == first == tidy
+    whole_and_added = {"attempt_facts_kept": [20, 1], "attempts": [20, 1]}
+    assert [whole_and_added] * 3 == [*added, added_later]
+    for table in first:
+        assert 1 == len({piece[table][0] for piece in pieces[:3]})
+        assert pieces[2][table][0] != pieces[3][table][0]
+
+
+def written(warehouse: Path) -> dict[str, list[tuple[int, frozenset[object]]]]:
+    """Of each row group of two tables how many rows stand in the file, and where."""
+    groups = {}
+    for file, table in (
+        (warehouse / "warehouse.duckdb", "attempt_facts_kept"),
+        (published(warehouse), "attempts"),
+    ):
+        with duckdb.connect(str(file), read_only=True) as reader:
+            groups[table] = [
+                (count, frozenset(places))
+                for count, places in reader.execute(
+                    "select max(count), list((column_name, segment_type, block_id, block_offset)) "
+                    f"from pragma_storage_info('{table}') group by row_group_id "
+                    "order by row_group_id"
+                ).fetchall()
+            ]
+    return groups
+
+
 def test_a_base_that_is_gone_or_that_another_release_served_is_not_built_upon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
