@@ -366,7 +366,8 @@ class _Run:
             one.known_as for one in summary.skipped if one.known_as is not None and not one.is_mute
         ]
         if self.moment.as_of_us is not None and known:
-            loader.move_clocks(self.warehouse, known, self.settings, self.moment.as_of_us)
+            fresh = [one.file_no for one in summary.loaded if not one.is_mute]
+            loader.move_clocks(self.warehouse, known, fresh, self.settings, self.moment.as_of_us)
 
     def _publish(self) -> None:
         if not self.is_dry and not publish.is_published(self.warehouse):

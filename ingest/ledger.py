@@ -93,7 +93,8 @@ def enter(
     """One row a dump, with its clock: the newest time in it, or the later `--as-of`.
 
     Reads the view `batch`; the clocks of its sources move on. A `mute` dump told nothing, so it
-    reaches to no moment: that a job is not in it does not make the job lost.
+    reaches to no moment: that a job is not in it does not make the job lost. Of several dumps of a
+    source the newest was taken at that moment: it still decides between what they tell.
     """
     if not numbered:
         return
@@ -109,7 +110,10 @@ def enter(
         "unnest($clusters::varchar[]) as cluster, unnest($zones) as time_zone, "
         "unnest($as_of::bigint[]) as as_of_us) "
         "insert into files select dumps.file_no, name, format, cluster, source_no, bytes, sha256, "
-        "greatest(clock_us, as_of_us), 0, 0, $now, coalesce(told, 0), time_zone "
+        "case when rank() over (partition by source_no "
+        "order by as_of_us is null, clock_us desc nulls last) = 1 "
+        "then greatest(clock_us, as_of_us) else clock_us end, "
+        "0, 0, $now, coalesce(told, 0), time_zone "
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
         {
             "file_nos": [one.file_no for one in numbered],
@@ -238,11 +242,15 @@ def join_pieces(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Number
 
 
 def move_clocks(
-    connection: duckdb.DuckDBPyConnection, file_nos: Sequence[int], as_of_us: int
+    connection: duckdb.DuckDBPyConnection,
+    file_nos: Sequence[int],
+    fresh: Sequence[int],
+    as_of_us: int,
 ) -> None:
     """Let known dumps and their sources reach a later moment.
 
-    A scheduler's dump was taken at the moment it reaches to: that decides between tellings.
+    A scheduler's dump was taken at the moment it reaches to: that decides between tellings. So of
+    each source only the newest of these dumps does, and none where `fresh` ones came with them.
     """
     chosen = {"as_of_us": as_of_us, "file_nos": list(file_nos)}
     connection.execute(
@@ -251,9 +259,13 @@ def move_clocks(
         chosen,
     )
     connection.execute(
-        "update files set clock_us = greatest(clock_us, $as_of_us) "
-        "where list_contains($file_nos, file_no)",
-        chosen,
+        "update files set clock_us = greatest(files.clock_us, $as_of_us) from "
+        "(select source_no, max(clock_us) as clock_us from files "
+        "where list_contains($file_nos, file_no) group by source_no) as newest "
+        "where list_contains($file_nos, file_no) and files.source_no = newest.source_no "
+        "and files.clock_us is not distinct from newest.clock_us and files.source_no not in "
+        "(select source_no from files where list_contains($fresh, file_no))",
+        chosen | {"fresh": list(fresh)},
     )
 
 

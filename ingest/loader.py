@@ -119,13 +119,19 @@ def load_batch(
 
 
 def move_clocks(
-    warehouse: Warehouse, file_nos: Sequence[int], settings: Settings, as_of_us: int
+    warehouse: Warehouse,
+    file_nos: Sequence[int],
+    fresh: Sequence[int],
+    settings: Settings,
+    as_of_us: int,
 ) -> None:
-    """Let the sources of known dumps reach `--as-of` though they say nothing new."""
+    """Let the sources of known dumps reach `--as-of` though they say nothing new. `fresh`: what was
+    loaded beside them.
+    """
     connection = warehouse.connection
     connection.execute("begin")
     try:
-        ledger.move_clocks(connection, file_nos, as_of_us)
+        ledger.move_clocks(connection, file_nos, fresh, as_of_us)
         facts.move_on(warehouse, settings, file_nos)
     except BaseException:
         connection.execute("rollback")

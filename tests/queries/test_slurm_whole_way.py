@@ -691,6 +691,50 @@ def test_a_known_dump_that_was_taken_later_is_believed_of_its_rows(load: Load) -
     assert [("cancelled", at(400))] == rows(warehouse, ends)
 
 
+@pytest.mark.parametrize("is_known", [True, False], ids=["known dumps", "new dumps"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_several_dumps_that_are_given_as_of_a_moment_the_newest_is_believed(
+    tmp_path: Path, is_known: bool, order: tuple[int, int]
+) -> None:
+    """`--as-of` over a folder of nightly dumps makes none of them as new as the last."""
+    dumps = [tmp_path / "sacct-1.txt", tmp_path / "sacct-2.txt"]
+    eight, four = "gres/gpu=8", "gres/gpu=4"
+    corrected = (
+        sacct(row(60, "COMPLETED", 0, 10, 300, AllocTRES=eight, Account="vision")),
+        sacct(
+            row(60, "COMPLETED", 0, 10, 300, AllocTRES=four, Account="Vision"),
+            row(61, "RUNNING", 0, 10, None, elapsed=600),
+        ),
+    )
+    for dump, told in zip(dumps, corrected, strict=True):
+        dump.write_text("\n".join(told) + "\n", encoding="utf-8")
+    given = [dumps[place] for place in order]
+    warehouse = tmp_path / "warehouse"
+    if is_known:
+        ingest(warehouse, *given)
+    ingest(warehouse, "--as-of", at(30_000).isoformat() + "Z", *given)
+
+    assert [("fleet:60", "Vision", 4, "completed"), ("fleet:61", "vision", 8, "lost")] == rows(
+        warehouse, "select job_id, team, gpus, outcome from attempts order by 1"
+    )
+
+
+def test_a_known_dump_that_is_given_as_of_a_moment_beside_a_new_one_stays_the_older(
+    tmp_path: Path,
+) -> None:
+    old, new = tmp_path / "sacct-1.txt", tmp_path / "sacct-2.txt"
+    for dump, state, ended in ((old, "CANCELLED", 400), (new, "COMPLETED", 300)):
+        lines = sacct(row(60, state, 0, 10, ended), row(61, "COMPLETED", 0, 10, 1000 - ended))
+        dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, old)
+    ingest(warehouse, "--as-of", at(30_000).isoformat() + "Z", tmp_path)
+
+    assert [("completed", at(300))] == rows(
+        warehouse, "select outcome, ended_at from attempts where job_id = 'fleet:60'"
+    )
+
+
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["1234", "4321", "3142"])
