@@ -160,6 +160,23 @@ def copies(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> tuple[s
     return None if row is None else (str(row[0]), str(row[1]))
 
 
+def told_otherwise(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> str | None:
+    """The name of a text from this number on that was loaded under it before, in words that it does
+    not begin with, and tells a part of that again: whether it is that log, which has grown, is not
+    known. A scheduler's table is made anew each time, and a native line stands for itself.
+    """
+    row = connection.execute(
+        "select fresh.file from files as fresh inner join files "
+        "on fresh.file = files.file and fresh.format = files.format "
+        "and fresh.file_no > files.file_no where fresh.file_no >= $1 "
+        "and fresh.events between 1 and fresh.told - 1 and files.events > 0 "
+        "and fresh.format <> 'events' and fresh.format not like 'slurm-%' "
+        "order by all limit 1",
+        [since_file_no],
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
 def forget_mute(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:
     """Forget the rows of files that told nothing and are read anew: shorter, or as what they were
     not.

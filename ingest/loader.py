@@ -191,6 +191,13 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             "(--warehouse)",
             *copied,
         )
+    if (otherwise := ledger.told_otherwise(connection, since_file_no)) is not None:
+        _LOG.warning(
+            "%s was loaded before with other content, and tells a part of it again: what it told "
+            "then stays, also where it tells that otherwise now. If it is one log that was packed "
+            "or written anew, ingest it into a new warehouse (--warehouse)",
+            otherwise,
+        )
 
 
 def _use_engine(warehouse: Warehouse, batch: Sequence[Incoming]) -> None:

@@ -312,3 +312,36 @@ def test_a_copy_of_a_log_that_is_of_the_same_job_counts_once_without_a_word(
 
     assert [("llama", 1)] == rows(tmp_path / "warehouse", "select job_id, attempts from jobs")
     assert "" == caplog.text
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_a_text_that_is_packed_anew_with_more_in_it_is_said_to_keep_what_it_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, pack: Callable[[bytes], bytes]
+) -> None:
+    log = tmp_path / "run" / "train.log.gz"
+    log.parent.mkdir()
+    # up to a save whose length is not told yet
+    begun = MEGATRON[: MEGATRON.index("    save-checkpoint")]
+    for text in (begun, MEGATRON):
+        assert "" == caplog.text
+        log.write_bytes(pack(text.encode()))
+        ingest(tmp_path / "warehouse", log)
+
+    assert (
+        f"{log} was loaded before with other content, and tells a part of it again: what it told "
+        "then stays, also where it tells that otherwise now. If it is one log that was packed or "
+        "written anew, ingest it into a new warehouse (--warehouse)"
+    ) in caplog.text
+
+
+def test_a_name_that_another_run_took_over_is_no_log_that_was_written_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = tmp_path / "run" / "train.log"
+    log.parent.mkdir()
+    again = MEGATRON.replace("2026-03-01", "2026-03-02")
+    for text in (MEGATRON, again, again + "more\n"):
+        log.write_text(text, encoding="utf-8")
+        ingest(tmp_path / "warehouse", log)
+
+    assert "" == caplog.text
