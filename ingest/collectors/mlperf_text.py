@@ -26,7 +26,7 @@ _BEFORE = (
     rb"(?: std(?:out|err) [FP])? ){0,3}"
 )
 _LABEL = re.compile(_BEFORE + rb"(?:\s*(\d{1,7}):(?: |$))?")
-START = _BEFORE + rb"\s*(?:\d+: )?RUNANDTIME_START \d{9,}"
+START = _BEFORE + rb"[ \t]*(?:\d+: )?RUNANDTIME_START \d{9,}"
 _TRACE = re.compile(rb"\++ ")
 _MARK = re.compile(rb"RUNANDTIME_(START|STOP) (\d{9,11})\s*")
 _RANK = re.compile(rb"\[(?:default|rank)?(\d+)\]: ?")
