@@ -21,12 +21,13 @@ _LATEST_US = 4_102_444_800 * SECOND_US
 _RECORD = ":::MLLOG"
 # what docker compose and a container's runtime put before a line, or a pipe through `ts`
 _BEFORE = (
-    rb"(?:[A-Za-z][\w.-]{0,80} +\| ?"
+    rb"(?:(?:[A-Za-z][\w.-]{0,80} +\| ?"
     rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
-    rb"(?: std(?:out|err) [FP])? ){0,3}"
+    rb"(?: std(?:out|err) [FP])?) ){1,3}"
 )
-_LABEL = re.compile(_BEFORE + rb"(?:\s*(\d{1,7}):(?: |$))?")
-START = _BEFORE + rb"[ \t]*(?:\d+: )?RUNANDTIME_START \d{9,}"
+_PREFIX = re.compile(_BEFORE)
+_LABEL = re.compile(rb"\s*(\d{1,7}):(?: |$)")
+START = rb"(?:" + _BEFORE + rb")?[ \t]*(?:\d+: )?RUNANDTIME_START \d{9,}"
 _TRACE = re.compile(rb"\++ ")
 _MARK = re.compile(rb"RUNANDTIME_(START|STOP) (\d{9,11})\s*")
 _RANK = re.compile(rb"\[(?:default|rank)?(\d+)\]: ?")
@@ -64,8 +65,10 @@ class ErrorLine:
 def split_label(line: bytes) -> tuple[int | None, bytes]:
     """The task number that `srun -l` puts before a line, and the line without what is before it."""
     label = _LABEL.match(line)
-    assert label is not None  # it may be empty
-    return int(label[1]) if label[1] else None, line[label.end() :]
+    if label is None and (prefix := _PREFIX.match(line)):
+        line = line[prefix.end() :]
+        label = _LABEL.match(line)
+    return (int(label[1]), line[label.end() :]) if label else (None, line)
 
 
 def is_trace(text: bytes) -> bool:
