@@ -87,6 +87,7 @@ class Launch:
     status: str | None = None
     due_to: str | None = None
     initialised: set[int | None] = field(default_factory=set)
+    started: set[int] = field(default_factory=set)
     turns: list[Turn] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -108,7 +109,9 @@ class Launch:
         """Whether what begins here must be another launch. Ranks begin within a minute."""
         is_late = record.at_us > (self.running_us or self.init_us or self.begun_us) + _MINUTE_US
         if record.key == "run_start":
-            return is_late and bool(self.stopped_us or self.turns or self.trained_us)
+            # a task says it once a launch; without numbers of tasks, who says it is not known
+            has_trained = self.stopped_us or self.turns or self.trained_us or self.progress
+            return is_late and (label in self.started or bool(has_trained))
         has_run = self.running_us is not None
         return label in self.initialised and (has_run or (is_late and self.died_early))
 
@@ -161,6 +164,8 @@ class Log:
         launch.saw(record.at_us)
         if record.key in _TRAINED and launch.running_us:
             launch.trained_us = max(record.at_us, launch.trained_us)
+        if record.key == "run_start" and label is not None:
+            launch.started.add(label)
         match record.key:
             case "init_start":
                 launch.initialised.add(label)

@@ -451,6 +451,26 @@ def test_a_run_that_starts_again_after_it_trained_is_another_attempt() -> None:
     ]
 
 
+@pytest.mark.parametrize("task", ["3: ", ""])
+def test_a_run_that_starts_again_before_its_first_evaluation_is_another_attempt(task: str) -> None:
+    # without the number of its task a line is that of any: then it has to have trained
+    between = [] if task else [record(90, "train_loss", 2.5, samples_count=512)]
+    again = (record(500, "run_start"), record(600, "run_stop", status="success"))
+    told = read(*(task + line for line in (*RUN[1:6], *between, *again)))
+
+    assert [(1, 20.25), (2, 500.0)] == [
+        (e["attempt"], since_launch(e)) for e in of(told, "attempt_start")
+    ]
+
+
+@pytest.mark.parametrize("tasks", [("0: ", "1: "), ("", "")])
+def test_ranks_that_start_long_after_one_another_are_one_attempt(tasks: tuple[str, str]) -> None:
+    first, second = tasks
+    told = read(*RUN[:5], first + RUN[5], second + record(130, "run_start"), *RUN[6:])
+
+    assert [0.0] == [since_launch(e) for e in of(told, "attempt_start")]
+
+
 def test_a_launch_that_failed_before_it_ran_is_an_attempt_of_its_own() -> None:
     told = read(
         record(5, "cache_clear"),
