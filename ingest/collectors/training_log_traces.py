@@ -20,6 +20,8 @@ _LONGEST_MESSAGE = 65_536  # bytes
 _EXCEPTION = re.compile(
     rb"(?!(?:INFO|WARNING|DEBUG|ERROR|CRITICAL|wandb)\b)[A-Za-z_][\w.]*(?:\[[^\]]{0,200}\])?(?::\s|:?$)"
 )
+_PYTHON_FRAME = b'File "'
+_DEEPER = 2  # blanks that Python puts before a frame, more than before the head of its traceback
 _FRAME = re.compile(rb"\s*(?:\||\xe2[\x94\x95])")  # exception groups, and the boxes of rich
 
 
@@ -73,6 +75,11 @@ class Traces:
             return self._late(line_number)
         said = text.strip()
         if not said:
+            return []
+        if len(trace.lines) == 1 and said.startswith(_PYTHON_FRAME):
+            # the head may stand behind a progress bar, or in a logger's line
+            trace.indent = max(0, _indent(text) - _DEEPER)
+            trace.add(text.rstrip())
             return []
         if _indent(text) > trace.indent or _FRAME.match(text):
             trace.add(text.rstrip())

@@ -989,6 +989,32 @@ def test_an_exception_comes_first_in_its_message_and_has_the_time_before_it() ->
     assert [10, 20, 30] == [step for _, step in steps(told)]
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "\r 10%|█   | 10/100 [00:20<03:00,  2.00s/it]",
+        f"\r 10%|█   | 10/100 [00:20<03:00,  2.00s/it]\r{' ' * 50}\r",
+        "[ERROR|trainer.py:7] ",
+        "",
+    ],
+)
+def test_a_traceback_ends_with_its_exception_whatever_its_head_stands_behind(before: str) -> None:
+    stamp = "2026-03-01T10:00:{}+0000 "
+    told = read(
+        stamp.format("00") + "step 10 loss 1",
+        stamp.format("30") + before + "Traceback (most recent call last):",
+        stamp.format("30") + '  File "train.py", line 9, in <module>',
+        stamp.format("30") + "    main()",
+        stamp.format("31") + "RuntimeError: shapes differ",
+        stamp.format("50") + "step 20 loss 1",
+    )
+
+    assert ["RuntimeError: shapes differ"] == [
+        event["message"].splitlines()[0] for event in of(told, "failure")
+    ]
+    assert [(0.0, 10), (50.0, 20)] == steps(told)
+
+
 def test_chained_exceptions_and_boxes_are_read() -> None:
     told = read(
         "2026-03-01 10:00:00 step 10 loss 1",
