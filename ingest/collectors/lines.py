@@ -41,9 +41,15 @@ _LABEL = re.compile(
     rb"|\[[A-Za-z_][\w.-]{0,40}?(?P<local>\d{1,7})\]:\s?"  # torchrun: role and local rank
     rb"|\[(?:[\w.@-]{1,80}@)?\d{1,7},(?P<mpi>\d{1,7})\](?:<std(?:out|err|diag)>)?:\s?"
     rb"|(?P<srun>\d{1,7}):(?:\s|$)"
+    rb"|(?P<service>[A-Za-z][\w.-]{0,62}[-_]\d{1,4}) {1,40}\|\s?"  # docker compose
     rb"|(?P<host>[A-Za-z][\w.-]{0,62}\d):\s"
     rb"(?=\s*(?:\[|\{\"|\d{4}[-/]\d\d|[IWEFC]\d{4,8}\s|Traceback|\d+:\s))"
     rb")"
+)
+# what a container's runtime, or a pipe through `ts`, puts before a line, with the blank behind it
+STAMP = (
+    rb"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
+    rb"(?: std(?:out|err) [FP])? "
 )
 _CLOCK = rb"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?!\d)"
 HALF = rb"(?:\s?([AaPp])\.?[Mm]\b\.?)?"  # of a day, where the clock has twelve hours
@@ -238,13 +244,13 @@ def split_bar(text: bytes) -> tuple[int | None, bytes]:
 
 def split_label(text: bytes) -> tuple[Label, bytes]:
     """The label that a launcher puts before each line, and the rest: `[rank3]:`, `[default0]:` of
-    torchrun, `3: ` of srun, `[1,3]<stdout>:` of mpirun, `node1: ` of pdsh.
+    torchrun, `3: ` of srun, `[1,3]<stdout>:` of mpirun, `node1: ` of pdsh, `job-1  | ` of compose.
     """
     found = _LABEL.match(text)
     if found is None:
         return NOBODY, text
-    rank, local, mpi, srun, host = found.groups()
-    told = rank or mpi or srun
+    rank, local, mpi, srun, service, host = found.groups()
+    told, host = rank or mpi or srun, service or host
     label = Label(
         int(told) if told else None,
         int(local) if local else None,

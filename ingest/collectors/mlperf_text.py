@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
 from ingest.collectors.json_values import sound
+from ingest.collectors.lines import STAMP
 from ingest.collectors.slurm_values import SECOND_US, instants
 from ingest.events import Reason, Rejected
 
@@ -20,11 +21,7 @@ _EARLIEST_US = 946_684_800 * SECOND_US
 _LATEST_US = 4_102_444_800 * SECOND_US
 _RECORD = ":::MLLOG"
 # what docker compose and a container's runtime put before a line, or a pipe through `ts`
-_BEFORE = (
-    rb"(?:(?:[A-Za-z][\w.-]{0,80} +\| ?"
-    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
-    rb"(?: std(?:out|err) [FP])?) ){1,3}"
-)
+_BEFORE = rb"(?:[A-Za-z][\w.-]{0,80} +\| |" + STAMP + rb"){1,3}"
 _PREFIX = re.compile(_BEFORE)
 _LABEL = re.compile(rb"\s*(\d{1,7}):(?: |$)")
 START = rb"(?:" + _BEFORE + rb")?[ \t]*(?:\d+: )?RUNANDTIME_START \d{9,}"

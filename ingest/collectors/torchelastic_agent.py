@@ -44,9 +44,12 @@ _REAPED = re.compile(rb"Reaping worker_(?:p?id)=\[(\d{1,18})\]")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of an agent. `pid` is its process, or a thread in older releases."""
+    """One message of an agent. `place`: where in its line it begins. `pid` is its process, or a
+    thread in older releases.
+    """
 
     line: int
+    place: int
     at_us: int | None
     pid: str | None
     module: str
@@ -127,6 +130,7 @@ def _message(number: int, head: re.Match[bytes], text: bytes, clock: Clock) -> M
     pid = head["pid"]
     return Message(
         number,
+        head.start(),
         told.at_us if told else None,
         pid.decode() if pid else None,
         module.decode(),

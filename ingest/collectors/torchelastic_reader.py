@@ -21,7 +21,6 @@ from ingest.collectors.lines import (
     Label,
     pieces,
     said,
-    split_label,
     split_time,
     without_colours,
 )
@@ -30,7 +29,15 @@ from ingest.collectors.torchelastic_errors import error_in, signal_in
 from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import Run, run_in_path
-from ingest.collectors.torchelastic_text import Caught, Entry, Table, Tracebacks, unlabelled
+from ingest.collectors.torchelastic_text import (
+    Caught,
+    Entry,
+    Table,
+    Tracebacks,
+    is_stamped,
+    node_of,
+    unlabelled,
+)
 from ingest.collectors.torchelastic_training import Pause, Told, Training
 from ingest.events import Event, EventKind, Outcome, Reason, Rejected
 
@@ -80,6 +87,7 @@ class Reader:
     _before: Sequence[Line] = ()
     _training: Training = field(default_factory=Training)
     _pauses: list[Pause] = field(default_factory=list)
+    _is_stamped: bool = False
     _trained: Launch | None = None  # the launch that the trainer spoke in last
 
     @property
@@ -149,7 +157,8 @@ class Reader:
         if b"torchelastic.worker.status." in line:
             yield from self._records(number, line)
         elif messages := agent.messages_in(number, line, self.clock):
-            label, _ = unlabelled(line)
+            self._is_stamped = self._is_stamped or is_stamped(line, messages[0].place)
+            label, _ = unlabelled(line, is_stamped=self._is_stamped)
             for message in messages:
                 yield from self._message(message, label)
         elif b"func_name" in line:
@@ -166,7 +175,8 @@ class Reader:
 
     def _text(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         """Lines that no head tells apart."""
-        label, text = unlabelled(line)
+        self._is_stamped = self._is_stamped or is_stamped(line)
+        label, text = unlabelled(line, is_stamped=self._is_stamped)
         if self._table.is_open:
             entry = self._table.hear(number, text, self.clock)
             if entry is not None:
@@ -303,7 +313,7 @@ class Reader:
             yield from self._agent_broke_off(caught)
             return
         is_uncaught = b"[rank" in line  # so the runtime labels what it reports itself
-        node, _ = split_label(line)
+        node = node_of(line, is_stamped=self._is_stamped)
         failure = Failure(
             line=caught.line,
             rank=caught.label.rank if is_uncaught else None,

@@ -7,16 +7,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ingest.collectors.lines import Clock, Label, split_label, split_time
+from ingest.collectors.lines import STAMP, Clock, Label, split_label, split_time
 from ingest.collectors.torchelastic_failures import LONGEST_MESSAGE, Failure
 
 _MOST_LINES = 400
 _MOST_TORN = 60
 _LONGEST_TABLE = 10_000  # lines
-_MOST_LABELS = 3
+_MOST_LABELS = 4  # the stamp among them
 _MOST_OPEN = 4096
 _TRACEBACK = b"Traceback (most recent call last)"
+_STAMP = re.compile(STAMP)
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]{0,80}\])?(?::(?: |$)|$)")
+_HEADS = (_TRACEBACK, b"Root Cause (first observed failure)")
 _CHAINED = ("During handling of the above", "The above exception was the direct")
 _AGENT_FRAME = re.compile(r"torch/distributed/(?:run|launch|launcher/api)\.py\"")
 _FIELD = re.compile(rb"\s{2}(time|host|rank|exitcode|error_file|traceback) {0,10}: ?(.*)")
@@ -26,16 +28,37 @@ _EXIT = re.compile(rb"(-?\d{1,9}) \(pid: (\d{1,18})\)")
 _NO_MESSAGE = ("To enable traceback see", "<NONE>", "<N/A>")
 
 
-def unlabelled(line: bytes) -> tuple[Label, bytes]:
-    """A line without the labels before it; nothing else is taken off, so that its indent stays."""
+def is_stamped(line: bytes, head: int | None = None) -> bool:
+    """Whether a line shows that a pipe or a container's runtime put a time before each of its file:
+    nothing but one, and labels, stands before a traceback, before the table of failures, or before
+    the `head` of an agent's message.
+    """
+    _, text = unlabelled(line[:head], is_stamped=True)
+    is_head = text.startswith(_HEADS) if head is None else not text.strip()
+    return is_head and unlabelled(line[:head], is_stamped=False)[1] != text
+
+
+def node_of(line: bytes, *, is_stamped: bool) -> Label:
+    """The first label of a line, of the node that its writer ran on."""
+    stamp = _STAMP.match(line) if is_stamped else None
+    return split_label(line[stamp.end() :] if stamp else line)[0]
+
+
+def unlabelled(line: bytes, *, is_stamped: bool) -> tuple[Label, bytes]:
+    """A line without the labels before it, and without the stamp where the file is stamped; nothing
+    else is taken off, so that its indent stays.
+    """
     rank = local_rank = host = None
     for _ in range(_MOST_LABELS):
         label, rest = split_label(line)
-        if len(rest) == len(line):
+        if len(rest) < len(line):
+            rank = label.rank if label.rank is not None else rank
+            local_rank = label.local_rank if label.local_rank is not None else local_rank
+            host, line = label.host or host, rest
+        elif is_stamped and (stamp := _STAMP.match(line)):
+            is_stamped, line = False, line[stamp.end() :]
+        else:
             break
-        rank = label.rank if label.rank is not None else rank
-        local_rank = label.local_rank if label.local_rank is not None else local_rank
-        host, line = label.host or host, rest
     return Label(rank, local_rank, host), line
 
 

@@ -116,6 +116,36 @@ def test_who_fell_first_goes_before_who_fell_with_it(
     assert root == end["message"][: len(root)]
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "2026-11-20T05:42:00.123+0000 ",
+        "2026-11-20T05:42:00.123456789Z ",
+        "2026-11-20T05:42:00.123456789Z stderr F ",
+        "[2026-11-20 05:42:00] ",
+        "0: 2026-11-20T05:42:00.123+0000 ",
+        "trainer-1  | ",
+        "trainer-1  | 2026-11-20T05:42:00.123456789Z ",
+    ],
+)
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_pipe_that_puts_a_time_before_each_line_hides_no_cause(
+    tmp_path: Path, stamp: str, is_early: bool
+) -> None:
+    said = "Traceback (most recent call last):\n    File x\n  ValueError: no shard"
+    worker = raised("ValueError: no shard")
+    early, late = (worker, []) if is_early else ([], worker)
+    log = [*early, *begins(0), *starts(2), *late, *fails(50, 1)]
+    log += table((0, 1, "2026-11-20_05:42:20", said))
+    lines = "\n".join(log).split("\n")
+    plain = events_of(written(tmp_path, *lines))
+    told = events_of(written(tmp_path, *(stamp + line for line in lines), name="stamped.log"))
+
+    assert "ValueError: no shard" == ends(plain)[0]["message"].splitlines()[0]
+    assert [end["message"] for end in ends(plain)] == [end["message"] for end in ends(told)]
+    assert lives(plain) == lives(told)
+
+
 def test_without_the_scheduler_a_stopped_launch_has_failed_by_its_signal(tmp_path: Path) -> None:
     closing = glog(60.1, "elastic/multiprocessing/api", "Sending process 1 closing signal SIGTERM")
     told = events_of(written(tmp_path, *begins(0), *starts(2), DIED, closing))

@@ -1015,6 +1015,14 @@ def test_a_traceback_ends_with_its_exception_whatever_its_head_stands_behind(bef
     assert [(0.0, 10), (50.0, 20)] == steps(told)
 
 
+def test_a_log_of_docker_compose_tells_what_its_service_did() -> None:
+    lines = [*TORCHTITAN.splitlines(), "2026-03-01 11:00:00 ERROR NCCL error: remote exited"]
+    told = read(*(f"trainer-1  | {line}" for line in lines))
+
+    assert steps(read(*lines)) == steps(told)
+    assert phases(read(*lines)) == phases(told)
+
+
 def test_chained_exceptions_and_boxes_are_read() -> None:
     told = read(
         "2026-03-01 10:00:00 step 10 loss 1",
