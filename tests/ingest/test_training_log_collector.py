@@ -588,6 +588,9 @@ def test_training_begins_no_earlier_than_what_comes_before_it() -> None:
         "2026-03-01 10:00:00 - test - step 10 loss 2.5",
         "2026-03-01 10:00:00 Iteration 10/500 - Train Loss: 2.5",
         "2026-03-01 10:00:00 step 10 | train_loss 2.5 | val_loss 2.6",
+        "2026-03-01 10:00:00 Epoch 3 | Global Step 10 | Loss 2.5",
+        "2026-03-01 10:00:00 epoch=3 global_step=10 loss=2.5",
+        "2026-03-01 10:00:00 step 10 | epoch 3 | loss 2.5 | step time 0.5 s",
         '{"ts": "2026-03-01T10:00:00.000Z", "level": "INFO", "msg": "step 10 loss 2.5"}',
         '{"time": 1772359200.0, "message": "progress", "step": 10, "loss": 2.5}',
         "I20260301 10:00:00.000000 7 train.py:9] step = 10, loss = 2.5",
@@ -602,6 +605,8 @@ def test_a_step_is_known_however_a_loop_words_it(line: str) -> None:
     "line",
     [
         "2026-03-01 10:00:00 Epoch 3 step 10 loss 2.5",  # counted anew in each epoch
+        "2026-03-01 10:00:00 epoch 3 iter 10: train loss 2.5",
+        "2026-03-01 10:00:00 [Epoch 3/9] [Iteration 10/60] loss=2.5",
         "2026-03-01 10:00:00 step 10 val_loss 2.5",
         "2026-03-01 10:00:00 [val] step 10/50, loss: 2.5",  # of a validation, anew in each
         "2026-03-01 10:00:00 Validation: iter 10 | loss 2.5",
