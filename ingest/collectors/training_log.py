@@ -96,6 +96,13 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
             "its lines: python train.py 2>&1 | ts '%%Y-%%m-%%dT%%H:%%M:%%.S%%z'",
             dump.name,
         )
+    elif is_told and run.must_have_trained and not run.has_trained:
+        _LOG.warning(
+            "%s: none of its lines is known to tell that it trained, so none of its time counts as "
+            "training, unless another file of the run tells it; describe the lines of its steps in "
+            "[[training_log]] tables of ett.toml: docs/sources/training-log.md",
+            dump.name,
+        )
     if run.is_year_guessed:
         _LOG.warning(
             "%s: its times tell no year; the year of the file's last change was taken", dump.name

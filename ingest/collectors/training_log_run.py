@@ -22,6 +22,10 @@ from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.events import Event, EventKind, Item
 
+# what is told of no launch that still starts up
+_WHILE_TRAINING = frozenset(
+    {Means.SAVING, Means.SAVED, Means.PERSISTED, Means.EVALUATING, Means.EVALUATED, Means.TRAINED}
+)
 _BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
 _RANKS_APART_US = 60 * SECOND_US
 _LONGEST_STARTUP_US = 3_600 * SECOND_US
@@ -32,7 +36,8 @@ _LONGEST_NUMBER = 18  # digits
 
 class Run:
     """What a log tells of one job, or of one job after another. `is_year_guessed`: some of its
-    times tell no year. `has_steps`: some step was told.
+    times tell no year. `has_steps`: some step was told; `has_trained`: some launch is known to have
+    trained; `must_have_trained`: some launch saved, evaluated, or went on for over an hour.
 
     The events of a launch are held until it trains: who it belongs to may be told after it began.
     """
@@ -53,6 +58,8 @@ class Run:
         self._doubtful: Step | None = None
         self.is_year_guessed = False
         self.has_steps = False
+        self.has_trained = False
+        self.must_have_trained = False
 
     def hear(self, sign: Sign, first_us: int | None) -> Iterator[Event]:
         """What a sign says has happened. `first_us` is the first time that the log tells."""
@@ -60,6 +67,7 @@ class Run:
             self._learn(sign.told)
             return
         self.is_year_guessed |= sign.is_year_guessed
+        self.must_have_trained |= sign.means in _WHILE_TRAINING
         launch = self._launch
         if launch is None or self._begins(launch, sign):
             yield from self._over()
@@ -132,6 +140,9 @@ class Run:
         if self._launch is None:
             return
         events = self._launch.close(last_us)
+        begun_us, seen_us = self._launch.begun_us, self._launch.seen_us
+        self.has_trained |= self._launch.training_us is not None
+        self.must_have_trained |= seen_us - (begun_us or seen_us) > _LONGEST_STARTUP_US
         if self._held is not None:
             yield from self._decide(self._launch)
         yield from self._placed(events)

@@ -1183,6 +1183,23 @@ def test_a_log_whose_steps_tell_no_time_says_so(caplog: pytest.LogCaptureFixture
     assert "no line that tells a step tells a time" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("line", "is_told_of"),
+    [
+        ("2026-03-01 10:20:00 Saving checkpoint to /ckpt/ba20", True),
+        ("2026-03-01 11:00:01 Loaded checkpoint /ckpt/ba20", True),
+        ("2026-03-01 10:20:00 Loaded checkpoint /ckpt/ba20", False),  # it may still start up
+        ("2026-03-01 10:20:00 step 20 loss 2.5", False),
+    ],
+)
+def test_a_log_that_trained_and_of_which_no_line_is_known_to_say_so_is_told_of(
+    line: str, is_told_of: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    read("2026-03-01 10:00:00 Starting run demo", "2026-03-01 10:10:00 [batch=20/4800]:", line)
+
+    assert is_told_of == ("none of its lines is known to tell that it trained" in caplog.text)
+
+
 def test_a_log_of_nothing_known_is_refused_with_a_remedy() -> None:
     with pytest.raises(UnreadableDump, match=r"no line that a pattern .* ett.toml"):
         read("2026-03-01 10:00:00 Listening on port 80")
