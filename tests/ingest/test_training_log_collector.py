@@ -521,6 +521,53 @@ def test_orbax_tells_for_how_long_a_save_blocks_training(
     ]
 
 
+@pytest.mark.parametrize(
+    ("lines", "saves", "uploads"),
+    [
+        (
+            [
+                "[NeMo I 2026-03-01 10:01:26 nemo_logging:393] Scheduled async checkpoint save for "
+                "/ckpt/gpt--val_loss=0.00-step=24-consumed_samples=9728.0-last.ckpt",
+                "2026-03-01T10:01:30Z Training epoch 0, iteration 25/90 | global_step: 25 |",
+                "[NeMo I 2026-03-01 10:01:50 nemo_logging:393] Successfully saved checkpoint from "
+                "iteration      24 to /ckpt/gpt--step=24-last.ckpt",
+                "[NeMo I 2026-03-01 10:01:50 nemo_logging:393] Async checkpoint save for step 25 "
+                "(/ckpt/gpt--step=24-last.ckpt) finalized successfully.",
+            ],
+            [(59.5, 86.0)],
+            [(86.0, 110.0, 24), (110.0, 110.0, 24)],
+        ),
+        (
+            [
+                "[NeMo I 2026-03-01 10:01:31 nemo_logging:393] Successfully saved checkpoint from "
+                "iteration      24 to /ckpt/gpt-last.ckpt",
+            ],
+            [(59.5, 91.0)],
+            [],
+        ),
+    ],
+)
+def test_nemo_tells_how_long_saves_took(
+    lines: list[str],
+    saves: list[tuple[float, float]],
+    uploads: list[tuple[float, float, int]],
+) -> None:
+    told = read(
+        "2026-03-01T10:00:50Z Training epoch 0, iteration 24/90 | global_step: 24 |",
+        "[NeMo I 2026-03-01 10:01:25 nemo_logging:393] Global Checkpoint Save : Rank: 0 : "
+        "Iteration: 24 : Start time: 1772359259.5s : Save duration: 25.500s",
+        *lines,
+        "2026-03-01T10:02:00Z Training epoch 0, iteration 26/90 | global_step: 26 |",
+    )
+
+    assert saves == spans(told, "checkpoint_save")
+    assert uploads == [
+        (since(event), (event["end_us"] - us(DAY)) / SECOND_US, event["step"])
+        for event in told
+        if event.get("phase") == "checkpoint_upload"
+    ]
+
+
 def test_olmo_trains_once_it_says_so() -> None:
     told = read(
         "2026-03-01 10:00:00.000\tnode-1:0\ttrain:417\tINFO\tCLI environment prepared",
