@@ -193,14 +193,17 @@ class Launch:
         ]
 
     def _saved(self, sign: Sign) -> list[Event]:
-        step = _number(sign)
+        step, length_us = _number(sign), _length_us(sign)
+        # Megatron-LM's last node prints how long it took, the first one all else of it
+        is_length_alone = sign.at_us is None and length_us is not None and not self._spans.are_open
         return [
+            *(self._saving(sign) if is_length_alone else ()),
             *self._spans.end(
                 Phase.CHECKPOINT_SAVE,
                 sign.label,
                 sign.at_us,
                 step,
-                _length_us(sign),
+                length_us,
                 sign.pattern.mode,
                 ok=sign.pattern.ok,
             ),

@@ -185,6 +185,13 @@ def test_a_newer_megatron_tells_the_times_of_its_saves() -> None:
     assert ["async"] == [e["mode"] for e in told if "mode" in e]
 
 
+def test_a_save_of_megatron_that_tells_its_length_alone_follows_its_step() -> None:
+    of_the_first = ("checkpoint at", "checkpoint from", "valuat", "validation")
+    told = read(*(line for line in MEGATRON.splitlines() if not any(map(line.count, of_the_first))))
+
+    assert [(101.0, 121.2005)] == spans(told, "checkpoint_save")
+
+
 def test_an_evaluation_of_megatron_that_tells_its_length_alone_follows_its_step() -> None:
     told = read(*(line for line in MEGATRON.splitlines() if not line.startswith("Evaluating ")))
 
