@@ -47,6 +47,23 @@ _OWN_NUMBERS = """
     except select job_no, scheduler_job, cluster from job_links
 """
 
+# Tasks of arrays and parts of het jobs have two numbers: rows go by JobIDRaw, and sbatch's output
+# files and people by JobID. A cell with that text inside has its quotes escaped.
+_SHOWN_NUMBERS = """
+    insert into scheduler_jobs
+    select told.job_no, told.shown, nullif(regexp_extract(job_keys.job_key, '^(.*):[^:]*$', 1), '')
+    from (
+        select
+            job_no,
+            regexp_extract(attrs, '"JobID": "([0-9]+[_+][0-9]+)"', 1) as shown
+        from told_events
+        where file_no >= $1 and row_key is not null and event = 'job'
+    ) as told
+    inner join job_keys on told.job_no = job_keys.job_no
+    where told.shown <> ''
+    except select job_no, scheduler_job, cluster from scheduler_jobs
+"""
+
 
 def note(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     """Note what the dumps from this number on say of launches and of a scheduler's jobs.
@@ -72,6 +89,7 @@ def note(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
         "and job_no not in (select job_no from scheduler_jobs)",
         chosen,
     )
+    connection.execute(_SHOWN_NUMBERS, chosen)
     connection.execute(
         "insert into job_links select job_no, scheduler_job, cluster from told_events "
         "where file_no >= ? and job_no is not null and scheduler_job is not null "

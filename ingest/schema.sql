@@ -152,10 +152,10 @@ create table if not exists placed_jobs (
     job_no bigint not null
 );
 
--- Jobs that a scheduler's accounting tells of.
+-- Jobs that a scheduler's accounting tells of, by each number that they have.
 create table if not exists scheduler_jobs (
     job_no bigint not null,
-    scheduler_job varchar not null,     -- its number: job_key without the cluster
+    scheduler_job varchar not null,     -- job_key without the cluster; JobID where that is another
     cluster varchar                     -- null: job_key names none
 );
 

@@ -89,6 +89,48 @@ def test_events_join_the_rows_of_a_cluster_and_tell_what_they_tell_without_one(
     assert rows(plain, NUMBERS) == rows(clustered, NUMBERS)
 
 
+@pytest.mark.parametrize("number", ["17_3", "17+1"])
+def test_the_number_that_sacct_shows_joins_rows_that_go_by_another(
+    tmp_path: Path, number: str
+) -> None:
+    rows_by_raw = tmp_path / "raw.txt"
+    lines = table(tmp_path / "a.txt", number, "c1").read_text().splitlines()
+    rows_by_raw.write_text(
+        "\n".join(f"{line}|{'19' if at else 'JobIDRaw'}" for at, line in enumerate(lines))
+    )
+    told = [rows_by_raw, trained(tmp_path / "a.jsonl", number)]
+    ingest(tmp_path / "plain", *told[1:], tmp_path / "a.txt")
+    for order in permutations(told):
+        warehouse = tmp_path / "-".join(path.stem for path in order)
+        for dump in order:
+            ingest(warehouse, dump)
+
+        assert [("c1:19", 3)] == the_job(warehouse)
+        assert rows(tmp_path / "plain", NUMBERS) == rows(warehouse, NUMBERS)
+
+
+def test_the_output_of_an_arrays_task_is_of_its_rows(tmp_path: Path) -> None:
+    told = tmp_path / "sacct.txt"
+    told.write_text(
+        "JobID|JobIDRaw|State|Submit|Start|End|AllocTRES\n"
+        "17_3|19|COMPLETED|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00|gres/gpu=8\n"
+        "17_4|17|COMPLETED|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00|gres/gpu=8\n"
+    )
+    log = tmp_path / "slurm-17_3.out"
+    log.write_text(
+        "".join(
+            f"[titan] 2026-03-01 10:{minute}:00,000 - root - INFO - {said}\n"
+            for minute, said in ((10, "Training starts at step 1"), (20, "step: 1  loss: 7.2"))
+        )
+    )
+    ingest(tmp_path / "warehouse", log, told)
+
+    assert [("17", 3600.0, False), ("19", 3600.0, True)] == rows(
+        tmp_path / "warehouse",
+        "select job_id, wall_seconds, is_instrumented from attempts order by all",
+    )
+
+
 def test_a_cluster_that_the_reader_gives_joins_them_as_well(tmp_path: Path) -> None:
     told = [table(tmp_path / "a.txt", "17", ""), trained(tmp_path / "a.jsonl", "17")]
     ingest(tmp_path / "given", "--cluster", "c1", *told)
