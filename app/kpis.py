@@ -215,17 +215,7 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
         if budget and chosen.is_compared and chosen.data_starts <= chosen.month_before[2]
         else {}
     )
-    left, hours = budget.get("left_ratio"), budget.get("left_gpu_seconds")
-    note = silent or "no target is set"
-    if left is not None and hours is not None and not silent:
-        rate = budget["left_days"]
-        # whatever days are chosen: a budget is of a month
-        note = "of 28 days: " + (
-            money.beside(f"overspent by {words.hours(-hours)} GPU-hours", -hours)
-            if left < 0
-            else f"{words.hours(hours)} GPU-hours"
-            + (f", {words.compact(rate)} days at this rate" if rate is not None else "")
-        )
+    left = budget.get("left_ratio")
     tiles.kpi(
         words.glossary()["loss_budget"],
         left,
@@ -233,8 +223,29 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
         show=lambda value: words.ratio(value, 0),
         difference=lambda change: words.points(change, 0),
         rests_on=None,
-        note=note,
+        note=_budget_told(budget, target, silent),
         series=days["left_gpu_seconds"].to_list(),
         bars=True,
         tell=words.hours,
     )
+
+
+def _budget_told(budget: Mapping[str, Any], target: float | None, silent: str) -> str:
+    """What is left of a row of BUDGET, in GPU-hours and days, or why that cannot be said.
+
+    Whatever days are chosen, a budget is of a month: `silent`, why nothing can be said of the
+    chosen days, is no word against what is known of the month.
+    """
+    if target is None:
+        return "no target is set"
+    if target == 1:
+        return f"target {words.ratio(target, 0)}: it leaves nothing to lose"
+    left, hours = budget.get("left_ratio"), budget.get("left_gpu_seconds")
+    if left is None or hours is None:
+        return silent or "nothing of 28 days is instrumented, or its GPUs are unknown"
+    of_days = f"of {words.many(budget['days'], 'day')}: "
+    if left < 0:
+        return of_days + money.beside(f"overspent by {words.hours(-hours)} GPU-hours", -hours)
+    rate = budget["left_days"]
+    at_rate = "" if rate is None else f", {words.compact(rate)} days at this rate"
+    return f"{of_days}{words.hours(hours)} GPU-hours{at_rate}"

@@ -104,6 +104,33 @@ def test_the_rate_of_the_budget_is_of_the_days_that_there_are(warehouse: Path) -
     assert any("40.0 days at this rate" in text for text in said(open_page()))
 
 
+def test_a_month_that_is_known_has_its_budget_though_the_chosen_week_is_not(
+    warehouse: Path,
+) -> None:
+    told, mute = (
+        serving.Attempt(name, 1, datetime(2026, 3, 3, 9) - timedelta(days=ago), areas)
+        for name, ago, areas in (
+            ("told", 9, {"effective": 92 * 3600.0, "hang": 8 * 3600.0}),
+            ("mute", 1, {"uninstrumented": 600.0}),
+        )
+    )
+    serving.publish(warehouse, serving.Warehouse(attempts=[told, mute]))
+    page = open_page(days="7")
+
+    # of 8 GPUs 80 GPU-hours may be lost, and 64 were
+    assert "20 %" == page.metric[2].value
+    assert any("days: 16.0 GPU-hours" in text for text in said(page))
+
+
+def test_a_target_that_leaves_nothing_to_lose_is_a_target(warehouse: Path) -> None:
+    attempt = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 60.0, "hang": 6.0})
+    serving.publish(warehouse, serving.Warehouse(attempts=[attempt], targets={"fleet": 1.0}))
+    sentences = said(open_page())
+
+    assert "target 100 %: it leaves nothing to lose" in sentences
+    assert "no target is set" not in sentences
+
+
 def test_a_team_that_did_not_run_before_has_nothing_to_compare_with(warehouse: Path) -> None:
     old, new = (
         serving.Attempt(team, 1, at, {"effective": 600.0, "scheduling": 60.0}, team=team)
