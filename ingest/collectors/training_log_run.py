@@ -51,6 +51,7 @@ class Run:
         # of the job, as its launcher or the log tells it
         self._name = place.name if place.is_of_launcher else None
         self._job_id: str | None = None  # of the launch before
+        self._output_of = place.scheduler_job  # an array's task has two numbers: the log's counts
         self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
         self._next_facts: dict[str, str] = {}
         self._marks: set[tuple[str, Label | None]] = set()
@@ -230,7 +231,9 @@ class Run:
         and both before the place of the file.
         """
         told = facts.get("scheduler_job")
-        scheduler_job = told or self._place.scheduler_job
+        if told is not None and self._output_of is not None:
+            self._output_of = told
+        scheduler_job = told or self._output_of
         numbered = scheduler_job
         if scheduler_job is not None and self._cluster is not None:
             numbered = f"{self._cluster}:{scheduler_job}"

@@ -1021,6 +1021,21 @@ def test_the_output_of_sbatch_belongs_to_its_job(name: str) -> None:
     assert {("lab:48213", "48213")} == {(e["job_id"], e["scheduler_job"]) for e in told}
 
 
+@pytest.mark.parametrize("name", ["slurm-48213_3.out", "slurm-48213.out"])
+def test_later_launches_of_an_arrays_task_are_of_the_number_that_its_log_told(name: str) -> None:
+    told = read(
+        "SLURM_JOB_ID=48216",
+        "[titan] 2026-03-01 10:00:00,000 - root - INFO - Starting job: llama",
+        "[titan] 2026-03-01 10:01:00,000 - root - INFO - step: 1  loss: 7.2",
+        "[titan] 2026-03-01 10:02:00,000 - root - INFO - Starting job: llama",
+        "[titan] 2026-03-01 10:03:00,000 - root - INFO - step: 1  loss: 7.2",
+        name=name,
+    )
+
+    assert 2 == len({event["run_key"] for event in told})
+    assert {("48216", "48216")} == {(e["job_id"], e["scheduler_job"]) for e in told}
+
+
 # failures and ends
 
 
