@@ -34,7 +34,9 @@ left join team_day on days.day = team_day.day and team_day.team = $1 and team_da
 where days.day between $3 and $4
 order by days.day
 """
-ENDED: Final = "of attempts that ended in these days or still run, each counted whole"
+# an attempt that still runs is counted on the day it was last heard of, which may lie after them
+ENDED: Final = "of attempts that ended or were last heard of in these days, each counted whole"
+NO_INTERVAL: Final = "no attempt that ended or was last heard of in these days saved twice"
 _WEEK: Final = 7
 
 
@@ -154,7 +156,7 @@ def why_no_gain(habits: Mapping[str, Any]) -> str:
     if not habits:
         return "what was measured could not be read"
     if not habits.get("attempts_with_interval"):
-        return "no attempt saved twice"
+        return NO_INTERVAL
     if not habits["interruptions"] and habits["fleet_interruptions_per_job_day"] == 0:
         return "nothing was interrupted"
     if not habits["checkpoint_save_p50_seconds"]:
@@ -359,7 +361,7 @@ def _row(
             show=words.hours,
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
-            note=_priced("attempts ended or running, each whole", habits["gain_seconds"], chosen)
+            note=_priced("attempts last heard of then, each whole", habits["gain_seconds"], chosen)
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),
             series=[],

@@ -102,7 +102,7 @@ with left, parts.card("Measured and modelled", "Does the model hold for this sco
     if silent:
         st.caption(f"There is nothing to compare: {silent[0].lower()}{silent[1:]}.")
     elif beside.is_empty():
-        st.caption("No attempt of these days saved twice, so no interval is known.")
+        st.caption(f"No interval is known: {saves.NO_INTERVAL}.")
     else:
         parts.chart(
             agreement(beside, colours),

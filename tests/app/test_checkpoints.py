@@ -291,8 +291,30 @@ def test_a_week_gains_no_more_than_its_days_hold(
     ):
         assert any(gained in text for text in told[weight])
         assert any(
-            "ended in these days or still run, each counted whole" in text for text in told[weight]
+            "ended or were last heard of in these days, each counted whole" in text
+            for text in told[weight]
         )
+
+
+def test_an_attempt_that_still_runs_after_these_days_is_not_said_to_be_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    begins, heard = START, START + timedelta(days=4, hours=3)
+    *running, _ = attempt(
+        "long", 1, begins, trains=(heard - begins).total_seconds() - STARTUP, saves_every=3600.0
+    )
+    ingest(tmp_path, running, heard + timedelta(hours=1))
+    sentences = said(open_page(CHECKPOINTS, days="7"))
+
+    # its saves of these days are, as the number of them says
+    assert any(" saves" in text and text.startswith("p90 15 s, of ") for text in sentences)
+    assert not any("still run" in text for text in sentences)
+    assert not any("o attempt of these days saved twice" in text for text in sentences)
+    assert any(
+        "no attempt that ended or was last heard of in these days saved twice" in text
+        for text in sentences
+    )
 
 
 def test_the_sliders_start_at_what_was_measured(saved: Path) -> None:
@@ -360,11 +382,11 @@ def test_without_a_second_save_no_interval_is_guessed(
     ingest(tmp_path, attempt("plain", 1, START, trains=600), START + timedelta(days=1))
     page = open_page(CHECKPOINTS, days="7")
 
-    assert any("no interval is known" in text for text in said(page))
+    assert any("No interval is known: no attempt" in text for text in said(page))
     assert any("Not measured: what a save blocks, how often" in text for text in said(page))
     assert any("Not measured here, an example: what a save blocks" in text for text in said(page))
     assert not any("a week for" in text for text in said(page))
-    assert any("worth changing: no attempt saved twice" in text for text in said(page))
+    assert any("worth changing: no attempt that ended" in text for text in said(page))
 
 
 def test_an_example_is_not_said_to_be_measured(

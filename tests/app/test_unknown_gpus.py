@@ -237,7 +237,7 @@ def test_of_jobs_whose_sources_say_nothing_no_saves_and_no_losses_are_counted(
     assert any("501 jobs since" in t and "; the first 500." in t for t in said(open_page(JOBS)))
 
     told = said(open_page(CHECKPOINTS))
-    claims = ("no good save", "0 interruptions", "no attempt saved twice")
+    claims = ("no good save", "0 interruptions", "saved twice")
 
     assert any("worth changing: not reported by" in text for text in told)
     assert not any(claim in text for text in told for claim in claims)
