@@ -100,6 +100,8 @@ def not_reported(
     if not window.get("wall_seconds"):
         return "No attempt of these days took any time"
     formats = data.frame("select distinct format from sources order by 1").to_series().to_list()
+    if len(formats) > 1:  # which of them tell of these jobs is not published, and others may say it
+        return "Not reported by the sources of these jobs"
     return f"Not reported by {named(', '.join(map(str, formats)))} dumps"
 
 

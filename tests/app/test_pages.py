@@ -333,6 +333,21 @@ def test_of_few_attempts_too_it_is_said_why_there_is_nothing(warehouse: Path) ->
     assert 1 == told.count("n = 1, too few to compare")
 
 
+def test_a_format_that_may_report_more_is_not_said_to_report_nothing(warehouse: Path) -> None:
+    attempt = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"uninstrumented": 60.0})
+    path = serving.publish(warehouse, serving.Warehouse(attempts=[attempt]))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "insert into sources values ('slurm', 'slurm-sacct', null, ?, 1, 0, 1)",
+            [datetime(2026, 3, 4, 5)],
+        )
+    sentences = said(open_page())
+
+    assert "Not reported by the sources of these jobs" in sentences
+    assert "There is no ETT to draw: not reported by the sources of these jobs." in sentences
+    assert not any("reported by `" in text for text in sentences)
+
+
 def test_what_no_source_reports_is_no_zero(warehouse: Path) -> None:
     attempts = [
         serving.Attempt(f"j{n}", 1, datetime(2026, 3, 3, 9), {"uninstrumented": 60.0})
