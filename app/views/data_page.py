@@ -80,7 +80,8 @@ limit 20
 JOBS = """
 select
     count(*) as jobs,
-    count(*) filter (where gpus is null) as without_gpus,
+    count(*) filter (where gpus is null) as unknown_gpus,
+    count(*) filter (where gpus = 0) as no_gpus,
     count(*) filter (where is_excluded) as excluded,
     count(*) filter (where not is_instrumented) as uninstrumented
 from jobs
@@ -220,9 +221,10 @@ with parts.card(
     "Jobs outside the ratios", "Which jobs count only in part, or not at all?", parts.SPARKLINE
 ):
     jobs = data.row(JOBS)
-    with st.grid(3, min_column_width=150, gap="small"):
+    with st.grid(4, min_column_width=150, gap="small"):
         for label, key, meaning in (
-            ("GPUs unknown", "without_gpus", "Counted in seconds, not in GPU-hours"),
+            ("GPUs unknown", "unknown_gpus", "Counted in seconds, not in GPU-hours"),
+            ("No GPUs", "no_gpus", "Held 0 GPUs; outside every ratio"),
             ("Excluded", "excluded", "Excluded by the settings; outside every ratio"),
             (
                 "Uninstrumented",

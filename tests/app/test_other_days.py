@@ -65,6 +65,33 @@ def test_attempts_of_which_none_has_a_gpu_are_not_called_missing(
     assert not any("holds no attempts" in text for text in said(page))
 
 
+def test_data_tells_which_jobs_have_no_gpus(warehouse: Path) -> None:
+    noon = datetime(2026, 3, 3, 12)
+    told = dumps.attempt("a", 1, noon, trains=600, gpus=0)
+    told += dumps.attempt("b", 1, noon, trains=600, gpus=None)
+    told += dumps.attempt("c", 1, noon, trains=600)
+    dumps.ingest(warehouse, told, noon + timedelta(days=2))
+    counted = {metric.label: metric.value for metric in open_page(DATA).metric}
+
+    assert ("1", "1") == (counted["No GPUs"], counted["GPUs unknown"])
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, JOBS])
+def test_a_team_of_which_nothing_is_counted_is_not_said_to_be_missing(
+    warehouse: Path, path: str
+) -> None:
+    noon = datetime(2026, 3, 3, 12)
+    told = dumps.attempt("a", 1, noon, trains=600, gpus=0, team="cpus")
+    told += dumps.attempt("b", 1, noon, trains=600)
+    dumps.ingest(warehouse, told, noon + timedelta(days=2))
+    sentences = said(open_page(path, team="cpus"))
+
+    assert any(
+        text.startswith("Nothing is counted of the jobs of team ` cpus `") for text in sentences
+    )
+    assert not any("There is no team" in text for text in sentences)
+
+
 def test_the_digest_calls_attempts_without_gpus_not_missing_either(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
