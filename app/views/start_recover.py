@@ -85,8 +85,9 @@ for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.val
             sql=waits.BY_DAY,
         )
 st.caption(
-    "The line is the p50, the band reaches to the p90, the thin grey line is the p50 of the "
-    "period before. Both panels have the same axis."
+    "The line is the p50, the band reaches to the p90"
+    + (", the thin grey line is the p50 of the period before" if chosen.is_compared else "")
+    + ". Both panels have the same axis."
 )
 
 # -- what it is made of --------------------------------------------------------------------------
@@ -157,7 +158,8 @@ with left, parts.card("Stages of trainer_init", "Which stage takes longer than b
             sql=waits.STAGES,
         )
         st.caption(
-            "Means: a dot is now, a ring before. Stages may overlap, so they are not stacked."
+            f"Means: a dot is now{', a ring before' if chosen.is_compared else ''}. "
+            "Stages may overlap, so they are not stacked."
         )
 
 # -- how waits are spread ------------------------------------------------------------------------
@@ -201,7 +203,7 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
         )
         is_short = mine["up_to_seconds"][0] < SHORTEST
         st.caption(
-            f"{name}; the grey line is the period before."
+            f"{name}{'; the grey line is the period before' if chosen.is_compared else ''}."
             + (f" What took less than {words.duration(SHORTEST)} stands there." if is_short else "")
         )
 

@@ -55,6 +55,13 @@ def test_the_six_numbers_are_those_of_the_views(fleet: Path) -> None:
     assert str(never["never_trained"]) == shown[5]
 
 
+def test_no_line_of_the_period_before_is_told_where_none_is_drawn(fleet: Path) -> None:
+    compared, alone = (said(open_page(START, vs=versus)) for versus in ("previous", "none"))
+
+    assert 2 == sum("period before" in text for text in compared)
+    assert not any("period before" in text or "ring before" in text for text in alone)
+
+
 def test_waits_are_those_of_overview(fleet: Path) -> None:
     start, overview = open_page(START), open_page()
 
