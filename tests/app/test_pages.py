@@ -247,7 +247,7 @@ def test_data_shows_rejects_with_examples_and_the_identity(fleet: Path) -> None:
     )
     assert 3 == sum("dumps/a" in caption.value for caption in page.caption)
     assert 2 == sum("good" in text and "largest gap 0 s" in text for text in markdown(page))
-    assert ["1", "1", "1"] == [metric.value for metric in page.metric]
+    assert ["1", "0", "1", "1"] == [metric.value for metric in page.metric]
 
 
 def test_of_many_dumps_and_anomalies_all_are_counted(
