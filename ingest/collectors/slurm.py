@@ -74,6 +74,7 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     for row in rows(dump.name, dump.lines()):
         yield from jobs.take(row)
     yield from jobs.end()
+    jobs.warn(dump.name)
 
 
 SLURM_SACCT = Collector(

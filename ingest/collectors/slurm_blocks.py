@@ -32,6 +32,7 @@ def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
     for number, block in dump.blocks():
         yield from reader.take((block.removeprefix(BOM) if number == 1 else block).split(b"\n"))
     yield from reader.end()
+    reader.jobs.warn(dump.name)
 
 
 @dataclass(frozen=True, slots=True)

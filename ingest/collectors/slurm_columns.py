@@ -16,9 +16,9 @@ from ingest.collectors.slurm_states import known_state
 
 NEEDED = ("State", "Start", "End")
 COMMAND = (
-    "sacct -a -D -P -S 2026-01-01 -o JobID,JobIDRaw,JobName,User,Account,Partition,QOS,State,"
-    "ExitCode,DerivedExitCode,Submit,Eligible,Start,End,Elapsed,Timelimit,NNodes,ReqTRES,"
-    "AllocTRES,NodeList,Reason,Suspended,Cluster,WorkDir"
+    "SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-01-01 -o JobID,JobIDRaw,JobName,User,Account,"
+    "Partition,QOS,State,ExitCode,DerivedExitCode,Submit,Eligible,Start,End,Elapsed,Timelimit,"
+    "NNodes,ReqTRES,AllocTRES,NodeList,Reason,Suspended,Cluster,WorkDir"
 )
 
 _IDS = frozenset({"JobID", "JobIDRaw"})

@@ -60,11 +60,9 @@ class Told:
         return not (self.state in _CAN_FAIL_TO_LAUNCH and proves_nothing)
 
 
-def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Rejected:
-    """A job row's events, or the row set aside. `oom_step` is its step that ran out of memory."""
-    told = told_by(row, reading, oom_step)
-    if isinstance(told, Rejected):
-        return told
+def events(told: Told, reading: Reading) -> list[Event] | Rejected:
+    """A job row's events, or the row set aside."""
+    row = told.row
     number = _job_number(row)
     if number is None:
         return row.rejected(Reason.BAD_VALUE, "JobID is cut off, ask for JobID%30 or JobIDRaw")
@@ -98,6 +96,7 @@ def events(row: Row, reading: Reading, oom_step: str | None) -> list[Event] | Re
 
 
 def told_by(row: Row, reading: Reading, oom_step: str | None) -> Told | Rejected:
+    """What a job's row says, or the row set aside. `oom_step`: its step that ran out of memory."""
     cells = row.cells
     state = known_state(cells["State"])
     if state is None:

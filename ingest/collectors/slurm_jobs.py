@@ -4,14 +4,17 @@ memory.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.collectors.base import Reading
-from ingest.collectors.slurm_events import events
+from ingest.collectors.slurm_events import events, told_by
 from ingest.collectors.slurm_rows import Row
 from ingest.collectors.slurm_states import OUT_OF_MEMORY, known_state
 from ingest.events import Event, Rejected
+
+_LOG = logging.getLogger("ingest")
 
 
 @dataclass(slots=True)
@@ -23,6 +26,7 @@ class Jobs:
     reading: Reading
     _waiting: Row | None = None
     _oom_step: str | None = None
+    _undecided: int = 0
 
     def take(self, row: Row | Rejected) -> Iterator[Event | Rejected]:
         """What is certain with this row."""
@@ -41,11 +45,26 @@ class Jobs:
         self._waiting = self._oom_step = None
         if row is None:
             return
-        told = events(row, self.reading, oom_step)
+        told = told_by(row, self.reading, oom_step)
         if isinstance(told, Rejected):
             yield told
-        else:
-            yield from told
+            return
+        self._undecided += told.times.is_undecided
+        happened = events(told, self.reading)
+        yield from [happened] if isinstance(happened, Rejected) else happened
+
+    def warn(self, dump_name: str) -> None:
+        """Say of a whole table where its local times do not tell which of two hours they mean."""
+        if self._undecided:
+            _LOG.warning(
+                "%s: %s of its rows tell times in an hour that clocks in %s go through twice, and "
+                "nothing tells which one they mean; the first was taken. Let sacct print all times "
+                "as Unix seconds (SLURM_TIME_FORMAT=%%s), and ingest that into a new warehouse "
+                "(--warehouse)",
+                dump_name,
+                f"{self._undecided:,}",
+                self.reading.timezone,
+            )
 
 
 def _identity(row: Row) -> str:

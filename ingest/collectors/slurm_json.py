@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from ingest.collectors.base import Block, Collector, Dump, Reading
-from ingest.collectors.slurm_events import events
+from ingest.collectors.slurm_events import events, told_by
 from ingest.collectors.slurm_json_jobs import Job, Jobs, undressed
 from ingest.collectors.slurm_json_rows import absurd, oom_step_of, row_of
 from ingest.errors import UnreadableDump
@@ -54,11 +54,12 @@ def _read(dump: Dump, reading: Reading, blocks: Iterator[Block]) -> Iterator[Eve
 
 def _events(job: Job, reading: Reading) -> Iterator[Event | Rejected]:
     row = row_of(job)
-    told = row if isinstance(row, Rejected) else events(row, reading, oom_step_of(row, job))
-    if isinstance(told, Rejected):
-        yield told
+    told = row if isinstance(row, Rejected) else told_by(row, reading, oom_step_of(row, job))
+    happened = told if isinstance(told, Rejected) else events(told, reading)
+    if isinstance(happened, Rejected):
+        yield happened
     else:
-        yield from told
+        yield from happened
         yield from absurd(job)
 
 

@@ -10,11 +10,13 @@ from zoneinfo import ZoneInfo
 
 from ingest.collectors.slurm_values import SECOND_US, instants, seconds
 
+_Choice = tuple[int | None, int | None, int | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
     """When a row was submitted, started and ended; None where it has not, or where the table has no
-    such column.
+    such column. `is_undecided`: one of them may as well be an hour later.
     """
 
     submitted_us: int | None
@@ -22,6 +24,7 @@ class Times:
     ended_us: int | None
     elapsed_us: int | None
     suspended_us: int
+    is_undecided: bool = False
 
     @property
     def known_us(self) -> int | None:
@@ -52,9 +55,10 @@ def times_of(cells: Mapping[str, str], zone: ZoneInfo) -> Times:
     if elapsed is None and cells.get("ElapsedRaw", "").isdecimal():
         elapsed = int(cells["ElapsedRaw"])
     suspended = seconds(cells.get("Suspended", ""))
+    is_undecided = False
     if len(read["Submit"]) > 1 or len(read["Start"]) > 1 or len(read["End"]) > 1:
         length = None if elapsed is None else (elapsed + (suspended or 0)) * SECOND_US
-        submitted_us, started_us, ended_us = _unambiguous(
+        (submitted_us, started_us, ended_us), is_undecided = _unambiguous(
             read["Submit"], read["Start"], read["End"], length
         )
     else:
@@ -72,17 +76,18 @@ def times_of(cells: Mapping[str, str], zone: ZoneInfo) -> Times:
         ended_us,
         None if elapsed is None else elapsed * SECOND_US,
         (suspended or 0) * SECOND_US,
+        is_undecided,
     )
 
 
 def _unambiguous(
     submits: tuple[int, ...], starts: tuple[int, ...], ends: tuple[int, ...], length_us: int | None
-) -> tuple[int | None, int | None, int | None]:
+) -> tuple[_Choice, bool]:
     """Of times in the hour that the autumn repeats, the first that contradict neither each other
-    nor the elapsed time.
+    nor the elapsed time; and whether others contradict as little.
     """
 
-    def contradiction(choice: tuple[int | None, int | None, int | None]) -> tuple[bool, int, bool]:
+    def contradiction(choice: _Choice) -> tuple[bool, int, bool]:
         submitted, started, ended = choice
         if started is None or ended is None:
             return False, 0, bool(submitted and started and started < submitted)
@@ -95,4 +100,5 @@ def _unambiguous(
         for started in starts or (None,)
         for ended in ends or (None,)
     ]
-    return min(choices, key=contradiction)
+    least, *others = sorted(choices, key=contradiction)
+    return least, any(contradiction(other) == contradiction(least) for other in others)

@@ -10,8 +10,11 @@ import pytest
 from ingest.foreign import told_of
 from ingest.formats import recognise
 
-SACCT = "a table of sacct without its header. Leave out -n: sacct "
-SLURM = "what squeue, scontrol, sinfo or a daemon of Slurm says. Dump what ended, too: sacct "
+SACCT = "a table of sacct without its header. Leave out -n: SLURM_TIME_FORMAT=%s sacct "
+SLURM = (
+    "what squeue, scontrol, sinfo or a daemon of Slurm says. Dump what ended, too: "
+    "SLURM_TIME_FORMAT=%s sacct "
+)
 KUBERNETES = "what Kubernetes says of objects. Give what the trainers print (kubectl logs "
 SCHEDULER = "the accounting of another scheduler than Slurm. Give what the trainers print, or "
 RAY = "Ray's own log. Give what the trainer printed: ray job logs "

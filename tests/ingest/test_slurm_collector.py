@@ -407,6 +407,35 @@ def test_the_clock_change_bends_no_duration(
 
 
 @pytest.mark.parametrize(
+    ("row", "is_warned"),
+    [
+        ("COMPLETED|2026-11-01T01:10:00|2026-11-01T03:00:00|2026-11-01T04:00:00|01:00:00", True),
+        ("COMPLETED|2026-11-01T01:10:00|2026-11-01T01:30:00|2026-11-01T01:50:00|00:20:00", True),
+        ("PENDING|2026-11-01T01:10:00|Unknown|Unknown|00:00:00", True),
+        # Elapsed tells
+        ("COMPLETED|2026-11-01T00:10:00|2026-11-01T00:30:00|2026-11-01T01:10:00|01:40:00", False),
+        ("COMPLETED|2026-11-01T02:10:00|2026-11-01T03:00:00|2026-11-01T04:00:00|01:00:00", False),
+        ("COMPLETED|1793509800|1793516400|1793520000|01:00:00", False),
+    ],
+)
+@pytest.mark.parametrize("read_rows", [SLURM_SACCT.read, SLURM_SACCT.read_many])
+def test_local_times_that_can_mean_two_hours_are_warned_of(
+    caplog: pytest.LogCaptureFixture,
+    read_rows: Callable[[Dump, Reading], Iterator[object]],
+    row: str,
+    is_warned: bool,
+) -> None:
+    other = "2|COMPLETED|2026-10-30T01:10:00|2026-10-30T01:30:00|2026-10-30T02:30:00|01:00:00|"
+    text = f"JobID|State|Submit|Start|End|Elapsed|Suspended\n1|{row}|\n{other}"
+
+    assert list(read_rows(dump_of(text), reading(timezone="America/New_York")))
+
+    warned = [record.getMessage() for record in caplog.records]
+    assert is_warned == any("made.txt: 1 of its rows tell times in an hour" in w for w in warned)
+    assert len(warned) == is_warned
+
+
+@pytest.mark.parametrize(
     ("line", "reason", "detail"),
     [
         (f"1|a||BANANA|0:0|{SUBMIT}|{START}|{END}", Reason.BAD_VALUE, "State is 'BANANA'"),
@@ -555,7 +584,7 @@ def test_the_header_shows_the_delimiter(delimiter: str) -> None:
     ],
 )
 def test_an_unusable_header_says_how_to_dump_again(header: str, said: str) -> None:
-    with pytest.raises(UnreadableDump, match="Dump again: sacct -a -D -P") as raised:
+    with pytest.raises(UnreadableDump, match="Dump again: SLURM_TIME_FORMAT=%s sacct -a") as raised:
         table(header)
 
     assert said in str(raised.value)
