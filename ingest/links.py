@@ -99,20 +99,34 @@ def note(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     connection.execute(_OWN_NUMBERS, chosen)
 
 
-def told_twice(connection: duckdb.DuckDBPyConnection) -> tuple[str, str] | None:
-    """A job of `batch_jobs` that a scheduler's dumps tell with its cluster and without: its number,
-    and the cluster. Both are jobs then, and the time of one counts twice.
+def told_twice(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+    """Jobs of `batch_jobs` that a scheduler's dumps tell under two names, at most one of a kind,
+    each with its number: both names are jobs then, and the time of one counts twice.
+
+    `cluster`: told with this cluster, and without. `number`: told under this JobIDRaw, and under
+    the number that is shown of the task.
     """
-    row = connection.execute(
+    told = connection.execute(
         "with fresh as (select job_no from job_keys "
-        "where job_key in (select job_key from batch_jobs)) "
-        "select plain.scheduler_job, named.cluster from scheduler_jobs as plain "
-        "inner join scheduler_jobs as named on plain.scheduler_job = named.scheduler_job "
-        "where plain.cluster is null and named.cluster is not null and (plain.job_no in "
-        "(select job_no from fresh) or named.job_no in (select job_no from fresh)) "
-        "order by all limit 1"
-    ).fetchone()
-    return None if row is None else (str(row[0]), str(row[1]))
+        "where job_key in (select job_key from batch_jobs)), near as ("
+        "select scheduler_jobs.*, job_no in (select job_no from fresh) as is_fresh "
+        "from scheduler_jobs where scheduler_job in (select scheduler_job from scheduler_jobs "
+        "where job_no in (select job_no from fresh))), pairs as ("
+        "select plain.scheduler_job as number, plain.job_no as plain_no, other.job_no as other_no, "
+        "plain.cluster as plain_cluster, other.cluster from near as plain inner join near as other "
+        "on plain.scheduler_job = other.scheduler_job and plain.job_no <> other.job_no "
+        "where plain.is_fresh or other.is_fresh), names as (select job_no, "
+        "regexp_extract(job_key, '[^:]*$') as number from job_keys "
+        "where job_no in (select plain_no from pairs)) "
+        "select 'cluster' as kind, number, cluster as other from pairs "
+        "where plain_cluster is null and cluster is not null union all "
+        "select 'number', pairs.number, others.number from pairs "
+        "inner join names as plain on plain_no = plain.job_no "
+        "inner join names as others on other_no = others.job_no "
+        "where plain_cluster is not distinct from cluster "
+        "and plain.number = pairs.number and others.number <> pairs.number order by all"
+    ).fetchall()
+    return {kind: (number, other) for kind, number, other in reversed(told)}
 
 
 def rows_told_twice(connection: duckdb.DuckDBPyConnection) -> str | None:

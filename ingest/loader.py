@@ -140,14 +140,20 @@ def move_clocks(
 
 
 def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
-    if (told := links.told_twice(connection)) is not None:
-        number, cluster = told
+    told_twice = links.told_twice(connection)
+    if (by_cluster := told_twice.get("cluster")) is not None:
         _LOG.warning(
             "the scheduler's job %s is told with its cluster, %s, and without: that is two jobs, "
             "and its time counts twice if they are one. Ingest tables that have no column Cluster "
             "with --cluster, into a new warehouse if they are in this one already",
-            number,
-            cluster,
+            *by_cluster,
+        )
+    if (by_number := told_twice.get("number")) is not None:
+        _LOG.warning(
+            "the scheduler's job %s is told with its JobIDRaw, %s, and without: that is two jobs, "
+            "and its time counts twice. Ask sacct for the column JobIDRaw in every table "
+            "(sacct -o ALL), and ingest them into a new warehouse",
+            *by_number,
         )
     if (job := links.rows_told_twice(connection)) is not None:
         _LOG.warning(

@@ -1149,6 +1149,23 @@ def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_
     )
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("cluster", ["fleet", ""])
+def test_tasks_that_are_told_with_their_raw_number_and_without_are_said_to_count_twice(
+    load: Load, caplog: pytest.LogCaptureFixture, order: tuple[int, int], cluster: str
+) -> None:
+    task = row(300, "COMPLETED", 0, 60, 90, JobID="290_3", Cluster=cluster)
+    other = row(302, "COMPLETED", 0, 60, 90, JobID="291_3", Cluster=cluster)
+    shown = [column for column in COLUMNS if column != "JobIDRaw"]
+    tables = [sacct(task), sacct(task, columns=shown)]
+    load(sacct(other), tables[order[0]])
+    unsaid = caplog.text
+    load(tables[order[1]])
+
+    assert "JobIDRaw" not in unsaid
+    assert "the scheduler's job 290_3 is told with its JobIDRaw, 300, and without" in caplog.text
+
+
 def test_dumps_of_one_moment_that_tell_a_row_in_other_words_may_come_in_any_order(
     tmp_path: Path,
 ) -> None:
