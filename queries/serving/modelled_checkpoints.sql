@@ -2,29 +2,72 @@
 -- interval and at the best one. Attempts by the day of their end, each counted whole; null where no
 -- interval is known.
 -- Interruptions a day of train loop are the team's; the fleet's where a team had fewer than five
--- that can be weighed. Null where there were interruptions and none of them can.
+-- that can be weighed. Null where there were interruptions and none of them can. Train loop is that
+-- of the days, of attempts that still run too: to leave these out would tell too many a day.
 -- `chosen_weight` gpu: an attempt counts by its GPUs; wall: every attempt counts the same.
 -- grain: one row per job_id, attempt
 -- macro: chosen_team, chosen_workload, first_day, last_day, chosen_weight
 with
 
-teams as (
+stops as (
 
     select
         team,
-        count(*) filter (where is_interruption) as interruptions,
-        count(case when chosen_weight = 'gpu' then gpus else 1 end)
-        filter (where is_interruption) as weighed,
-        sum(
-            case when is_interruption then 1 else 0 end
-            * case when chosen_weight = 'gpu' then gpus else 1 end
-        ) as stopped,
-        sum(loop_us * case when chosen_weight = 'gpu' then gpus else 1 end) / 86400e6 as loop_days
+        count(*) as interruptions,
+        count(case when chosen_weight = 'gpu' then gpus else 1 end) as weighed,
+        sum(case when chosen_weight = 'gpu' then gpus else 1 end) as stopped
     from checkpointing
     where
-        (chosen_workload = 'all' or workload = chosen_workload)
+        is_interruption
+        and (chosen_workload = 'all' or workload = chosen_workload)
         and ended_day between first_day and last_day
     group by team
+
+),
+
+-- of the days themselves: what still runs was exposed to interruptions as well
+loops as (
+
+    select
+        team,
+        sum(
+            case
+                when chosen_weight = 'gpu'
+                    then
+                        effective_gpu_us
+                        + unsaved_gpu_us
+                        + checkpoint_save_gpu_us
+                        + evaluation_gpu_us
+                        + data_wait_gpu_us
+                        + hang_gpu_us
+                else
+                    effective_us
+                    + unsaved_us
+                    + checkpoint_save_us
+                    + evaluation_us
+                    + data_wait_us
+                    + hang_us
+            end
+        ) / 86400e6 as loop_days
+    from team_day_totals
+    where
+        team <> 'fleet'
+        and workload = chosen_workload
+        and day between first_day and last_day
+    group by team
+
+),
+
+teams as (
+
+    select
+        loops.team,
+        loops.loop_days,
+        coalesce(stops.interruptions, 0) as interruptions,
+        coalesce(stops.weighed, 0) as weighed,
+        case when stops.interruptions > 0 then stops.stopped else 0 end as stopped
+    from loops
+    left join stops on loops.team = stops.team
 
 ),
 
@@ -51,11 +94,12 @@ rated as (
         habits.team,
         habits.gpus,
         case when chosen_weight = 'gpu' then habits.gpus else 1 end as weight,
-        case when habits.is_interruption then weight else 0 end as stopped_weight,
         habits.is_interruption,
         habits.saves,
         case when rates.weighed >= 5 then rates.per_day else rates.fleet_per_day end
             as interruptions_per_day,
+        case when chosen_team = 'fleet' then rates.fleet_per_day else rates.per_day end
+            as scope_interruptions_per_day,
         rates.fleet_per_day as fleet_interruptions_per_day,
         -- saves that all began at one instant tell no interval
         nullif(habits.interval_us, 0) / 1e6 as interval_seconds,

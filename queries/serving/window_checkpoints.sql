@@ -9,8 +9,9 @@ select
     count(*) filter (where is_interruption) as interruptions,
     count(weight) filter (where is_interruption) as weighed_interruptions,
     -- rates and percentiles
-    case when weighed_interruptions > 0 or interruptions = 0 then sum(stopped_weight) end * 86400
-    / nullif(sum(loop_seconds * weight), 0) as interruptions_per_job_day,
+    case
+        when weighed_interruptions > 0 or interruptions = 0 then max(scope_interruptions_per_day)
+    end as interruptions_per_job_day,
     max(fleet_interruptions_per_day) as fleet_interruptions_per_job_day,
     quantile_disc(interval_seconds, 0.5) as interval_p50_seconds,
     -- sums

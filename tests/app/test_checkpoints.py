@@ -98,6 +98,28 @@ def test_interruptions_a_day_are_of_the_train_loop(
     assert pytest.approx((6 * often + once) / days) == found["interruptions_per_job_day"]
 
 
+@pytest.mark.parametrize(("weight", "gpus"), [("wall", (1, 1)), ("gpu", (8, 64))])
+def test_what_still_runs_is_train_loop_that_was_not_interrupted(
+    tmp_path: Path, weight: str, gpus: tuple[int, int]
+) -> None:
+    """It was last heard of a day later."""
+    steady = attempt("steady", 1, START, trains=40 * 3600, saves_every=3600, gpus=64)[:-1]
+    ingest(tmp_path, [*fleet_events(), *steady], START + timedelta(days=2))
+    often, large = gpus
+    ended = 7 * 3600 * often + 4 * 3600 * large + 1000 * often
+    until_midnight = 18 * 3600 - STARTUP
+
+    [found] = macro(
+        tmp_path, f"from window_checkpoints('fleet', 'all', $1, $1, '{weight}')", START.date()
+    )
+
+    assert 9 == found["attempts"]
+    assert (
+        pytest.approx(7 * often * 86400 / (ended + until_midnight * large))
+        == (found["interruptions_per_job_day"])
+    )
+
+
 def test_a_team_with_few_interruptions_is_judged_by_the_fleet(ingested: Path) -> None:
     sql = "from modelled_checkpoints('fleet', 'all', $1, $2, 'wall') order by job_id, attempt"
     found = macro(ingested, sql, *WINDOW)
