@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from app import data, filters, kpis, money, regression_rows, selects, tiles, words
+from app import data, filters, kpis, money, openings, regression_rows, selects, tiles, words
 
 MOST_JOBS, MOST_CAUSES = 10, 10
 _WEEK: Final = timedelta(days=7)
@@ -131,7 +131,7 @@ def gather(week: str | None, team: str) -> Digest:
     scope = _scope(monday, team, published)
     target = data.row(selects.TARGET, team).get("ett_ratio")
     now = data.row(selects.WINDOW, *scope.now, scope.weight) | data.row(selects.RAN, *scope.now)
-    before = data.row(selects.WINDOW, *scope.previous, scope.weight) if scope.is_compared else {}
+    before = openings.window_before(scope)
     by_day = (selects.BY_DAY, team, filters.ALL)
     earlier = data.frame(*by_day, *scope.previous[2:], scope.weight, target)
     areas = data.frame(selects.AREAS, *scope.now, scope.weight)
@@ -251,13 +251,18 @@ def _numbers(
         show: Callable[[float | None], str],
         difference: Callable[[float], str],
         note: str,
-        rests_on: int,
+        counted: str,
     ) -> Number:
+        """`counted`: the column that tells of how many it is."""
         value, previous = now[column], before.get(column)
-        if value is not None and rests_on < tiles.TOO_FEW:
+        rests_on, rested_on = now[counted] or 0, before.get(counted)
+        change = ""
+        if value is not None and not tiles.is_enough(rests_on):
             note = f"{note}; n = {rests_on}, too few to compare"
-            return Number(measures[key], label, value, previous, show(value), "", note)
-        change = "" if value is None or previous is None else difference(value - previous)
+        elif value is not None and previous is not None and not tiles.is_enough(rested_on):
+            note = f"{note}; {tiles.few_before(rested_on)}"
+        elif value is not None and previous is not None:
+            change = difference(value - previous)
         return Number(measures[key], label, value, previous, show(value), change, note)
 
     silent, untold = (
@@ -276,7 +281,7 @@ def _numbers(
             words.ratio,
             words.points,
             silent or kpis.against(now["ett"], target),
-            now["attempts"],
+            "attempts",
         ),
         number(
             "lost_gpu_seconds",
@@ -289,7 +294,7 @@ def _numbers(
                 kpis.of_all(now["instrumented"], before.get("instrumented"), scope.hours),
                 now["lost_amount"],
             ),
-            now["attempts"],
+            "attempts",
         ),
         Number(
             measures["loss_budget"],
@@ -311,7 +316,7 @@ def _numbers(
                 f"p90 {words.duration(now[f'{short}_p90_seconds'])}"
                 if now[f"{short}_count"]
                 else untold or f"no {thing} in this week",
-                now[f"{short}_count"] or 0,
+                f"{short}_count",
             )
             for short, label, thing in (
                 ("tts", "Time to start", "start"),
@@ -325,7 +330,7 @@ def _numbers(
             words.ratio,
             words.points,
             f"{words.count(now['preempted'])} of {words.count(now['attempts_ended'])} ends",
-            now["attempts_ended"],
+            "attempts_ended",
         ),
     )
 

@@ -34,6 +34,7 @@ def row(
             show=words.ratio,
             difference=words.points,
             rests_on=now["attempts"],
+            rested_on=before.get("attempts"),
             note=silent or against(now["ett"], target),
             series=days["ett_ratio"].to_list(),
         )
@@ -45,6 +46,7 @@ def row(
             show=words.hours,
             difference=words.more_hours,
             rests_on=now["attempts"],
+            rested_on=before.get("attempts"),
             note=silent
             or money.beside(
                 of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
@@ -67,6 +69,7 @@ def row(
                 show=words.duration,
                 difference=words.more_time,
                 rests_on=measured or None,
+                rested_on=before.get(f"{short}_count"),
                 note=f"p50 of {words.count(measured)}; p90 {p90}"
                 if measured
                 else untold or f"no {thing} in these days",
@@ -79,6 +82,7 @@ def row(
             show=words.ratio,
             difference=words.points,
             rests_on=now["attempts_ended"],
+            rested_on=before.get("attempts_ended"),
             note=f"{words.count(now['preempted'])} of {words.count(now['attempts_ended'])} ends",
             series=days["preemption_ratio"].to_list(),
         )
@@ -225,6 +229,7 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
         show=lambda value: words.ratio(value, 0),
         difference=lambda change: words.points(change, 0),
         rests_on=None,
+        rested_on=None,
         note=_budget_told(budget, target, silent),
         series=days["left_gpu_seconds"].to_list(),
         bars=True,

@@ -52,6 +52,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
             show=words.hours,
             difference=words.more_hours,
             rests_on=window.now["attempts"],
+            rested_on=window.before.get("attempts"),
             note=silent
             or money.beside(
                 kpis.of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
@@ -67,6 +68,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
                 show=lambda share: words.ratio(share, 2),
                 difference=lambda change: words.points(change, 2),
                 rests_on=window.now["attempts"],
+                rested_on=window.before.get("attempts"),
                 note=silent or _note(part, now, chosen.hours),
                 series=days[part].to_list(),
             )

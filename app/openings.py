@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import data, filters, parts, selects, words
+from app import data, filters, parts, selects, tiles, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Opened:
     """The numbers that every page of a window begins with."""
 
     now: Mapping[str, Any]  # the row of selects.WINDOW, with that of selects.RAN
-    before: Mapping[str, Any]  # the first of the window before; empty where nothing is compared
+    before: Mapping[str, Any]  # likewise, of the window before; empty where nothing is compared
     about: str  # the scope sentence, for alt texts and exports
 
 
@@ -31,7 +31,7 @@ def opened(chosen: filters.Scope, *, is_weighed: bool = True) -> Opened:
     """
     told = chosen if is_weighed else filters.by_gpus(chosen)
     now = data.row(selects.WINDOW, *chosen.now, chosen.weight) | data.row(selects.RAN, *chosen.now)
-    before = data.row(selects.WINDOW, *chosen.previous, chosen.weight) if chosen.is_compared else {}
+    before = window_before(chosen)
     parts.scope(filters.sentence(told, now, words.code))
     if not chosen.is_complete:
         st.warning("No day is complete yet: these numbers are of days that may still grow.")
@@ -41,6 +41,16 @@ def opened(chosen: filters.Scope, *, is_weighed: bool = True) -> Opened:
     if told.weight == filters.WEIGHTS[0] and tells_more_by_wall(now):
         _say_gpus_unknown(is_weighed=is_weighed)
     return Opened(now=now, before=before, about=filters.sentence(told, now))
+
+
+def window_before(chosen: filters.Scope) -> dict[str, Any]:
+    """The numbers of the window before; of its attempts no more are counted than are compared.
+    Empty where nothing is compared.
+    """
+    if not chosen.is_compared:
+        return {}
+    ran = data.row(selects.RAN_BEFORE, *chosen.previous, tiles.TOO_FEW)
+    return data.row(selects.WINDOW, *chosen.previous, chosen.weight) | ran
 
 
 def _say_when(chosen: filters.Scope) -> None:

@@ -320,6 +320,7 @@ def _row(
                 show=words.hours,
                 difference=words.more_hours,
                 rests_on=window["attempts"],
+                rested_on=before.get("attempts"),
                 note=kpis.not_reported(window, chosen.weight)
                 or _priced(
                     f"{words.ratio(now / whole if now is not None and whole else None, 2)} of "
@@ -337,6 +338,7 @@ def _row(
             show=words.duration,
             difference=_more_time,
             rests_on=saved,
+            rested_on=earlier.get("checkpoint_saves"),
             note=f"p90 {words.duration(habits['checkpoint_save_p90_seconds'])}, of "
             f"{words.many(saved, 'save')}"
             if saved
@@ -350,6 +352,7 @@ def _row(
             show=_rate,
             difference=lambda change: f"{change:+.2f}",
             rests_on=habits["weighed_interruptions"],
+            rested_on=earlier.get("weighed_interruptions"),
             note=silent or _stopped(habits),
             series=[],
         )
@@ -361,6 +364,7 @@ def _row(
             show=words.hours,
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
+            rested_on=earlier.get("attempts_with_interval"),
             note=_priced("attempts last heard of then, each whole", habits["gain_seconds"], chosen)
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),

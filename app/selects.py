@@ -10,6 +10,23 @@ from typing import Final
 # how many ran: read for the window that is looked at, since it costs as much as all the rest
 RAN: Final = "from window_jobs($1, $2, $3, $4)"
 
+# $5: how many are enough to be compared with; no more are counted, which is quick in any window
+RAN_BEFORE: Final = """
+select count(*) as attempts
+from (
+    select job_id
+    from attempts
+    where
+        is_counted
+        and ($1 = 'fleet' or team = $1)
+        and ($2 = 'all' or workload = $2)
+        and started_day <= $4
+        and ended_day >= $3
+        and (ended_day <= $4 or wall_ended_day >= $3)
+    limit $5
+)
+"""
+
 # $5: weight, gpu or wall
 WINDOW: Final = """
 select

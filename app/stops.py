@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import alts, data, evidence, filters, money, parts, tiles, words
+from app import alts, data, evidence, filters, money, openings, parts, tiles, words
 from app.charts.causes import Shade
 from app.palette import Palette, translucent
 
@@ -30,15 +30,15 @@ _MORE: Final = (
 _HATCH: Final[Mapping[str, str]] = {"/": "-45deg", "x": "45deg", ".": "135deg", "-": "0deg"}
 
 
-def row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None:
-    """The five numbers; `window` is that of `Opened.now`. A view that fails is said."""
+def row(chosen: filters.Scope, counted: str, opened: openings.Opened) -> None:
+    """The five numbers. A view that fails is said."""
     try:
-        _row(chosen, counted, window)
+        _row(chosen, counted, opened)
     except data.ViewFailed as failure:
         parts.failed(failure)
 
 
-def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None:
+def _row(chosen: filters.Scope, counted: str, opened: openings.Opened) -> None:
     now = data.row(ENDS, *chosen.now, counted)
     before = data.row(ENDS, *chosen.previous, counted) if chosen.is_compared else {}
     days = data.frame(ENDS, *chosen.month, counted).drop_nulls("day")
@@ -59,7 +59,8 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             label="Per 1,000 GPU-days",
             show=_rate,
             difference=lambda change: f"{change:+.2f}",
-            rests_on=window["attempts"],
+            rests_on=opened.now["attempts"],
+            rested_on=opened.before.get("attempts"),
             note=_held_against(now),
             series=days["interruptions_per_1000_gpu_days"].to_list(),
         )
@@ -71,6 +72,7 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             show=words.duration,
             difference=words.more_time,
             rests_on=now["counted"],
+            rested_on=before.get("counted"),
             note=_one_in(now),
             series=days["between_interruptions_seconds"].to_list(),
         )
@@ -81,6 +83,7 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             show=words.ratio,
             difference=words.points,
             rests_on=now["attempts_ended"],
+            rested_on=before.get("attempts_ended"),
             note=f"{words.count(now['preempted'])} of {words.count(now['attempts_ended'])} ends",
             series=days["preemption_ratio"].to_list(),
         )
@@ -91,6 +94,7 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             show=words.ratio,
             difference=words.points,
             rests_on=now["interruptions"],
+            rested_on=before.get("interruptions"),
             note=f"{words.count(now['infra_interruptions'])} of "
             f"{words.many(now['interruptions'], 'interruption')}",
             series=days["infra_ratio"].to_list(),
@@ -108,6 +112,7 @@ def _row(chosen: filters.Scope, counted: str, window: Mapping[str, Any]) -> None
             show=words.ratio,
             difference=words.points,
             rests_on=now["interruptions"],
+            rested_on=before.get("interruptions"),
             note=f":orange[:material/warning: over {words.ratio(ALARM, 0)}] \u00b7 {nameless}"
             if share is not None and share > ALARM
             else nameless,

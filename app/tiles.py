@@ -25,6 +25,7 @@ def kpi(
     show: Callable[[float | None], str],
     difference: Callable[[float], str],
     rests_on: int | None,
+    rested_on: int | None,
     note: str,
     series: Sequence[float | None],
     label: str | None = None,
@@ -33,12 +34,13 @@ def kpi(
 ) -> None:
     """One number with its three neighbours (target in the note, previous period, how many).
 
+    `rests_on`, `rested_on`: of how many it is now and was before; None where they do not matter.
     `tell`: a value of `series` in words, where that is not `show`.
     """
-    enough = rests_on is None or rests_on >= TOO_FEW
+    enough, was_enough = is_enough(rests_on), is_enough(rested_on)
     delta: str | None = None
     verdict: str | None = None
-    if now is not None and before is not None and enough:
+    if now is not None and before is not None and enough and was_enough:
         delta = difference(now - before)
         verdict = _verdict(delta, now - before, measure.better)
     with st.container(border=True, height="stretch", gap="xsmall"):
@@ -55,7 +57,21 @@ def kpi(
             colour = _colour(verdict, parts.colours())
             st.html(sparkline(series, colour, tell or show, bars=bars))
         # of nothing, the note says why there is nothing
-        st.caption(note if enough or now is None else f"n = {rests_on}, too few to compare")
+        if now is None or (enough and (was_enough or before is None)):
+            st.caption(note)
+        elif enough:
+            st.caption(f"{note}; {few_before(rested_on)}")
+        else:
+            st.caption(f"n = {rests_on}, too few to compare")
+
+
+def is_enough(count: int | None) -> bool:
+    """Whether a number of so many may be compared; None: how many they are does not matter."""
+    return count is None or count >= TOO_FEW
+
+
+def few_before(count: int | None) -> str:
+    return f"n = {count} before, too few to compare"
 
 
 def figure(measure: words.Measure, value: str, note: str, *, label: str | None = None) -> None:

@@ -103,6 +103,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
                     show=words.duration,
                     difference=words.more_time,
                     rests_on=count or None,
+                    rested_on=window.before.get(f"{short}_count"),
                     note=f"of {words.count(count)}"
                     if count
                     else silent or f"{nothing} in these days",
@@ -204,6 +205,7 @@ def _held(chosen: filters.Scope, window: openings.Opened, silent: str) -> None:
         show=words.hours,
         difference=words.more_hours,
         rests_on=window.now["attempts"],
+        rested_on=window.before.get("attempts"),
         note=silent or " \u00b7 ".join(part for part in (chosen.hours + share, paid) if part),
         series=amounts,
     )
@@ -226,6 +228,7 @@ def _never(chosen: filters.Scope, silent: str) -> None:
         show=words.count,
         difference=lambda change: f"{change:+,.0f}",
         rests_on=ended,
+        rested_on=before.get("attempts_ended"),
         note=silent
         or f"{words.ratio(now['never_trained'] / ended if ended else None)} of "
         f"{words.count(ended)} that ended",

@@ -101,7 +101,7 @@ of_kind = (*chosen.now, counted)
 kind = "infra interruptions" if counted == "infra" else "all interruptions"
 about = f"{opened.about} \u00b7 {kind}"
 nothing = f"There were no {kind.removeprefix('all ')} in these days."
-stops.row(chosen, counted, opened.now)
+stops.row(chosen, counted, opened)
 
 # -- by day --------------------------------------------------------------------------------------
 

@@ -14,10 +14,12 @@ import pytest
 from app import parts
 from tests.app import serving
 from tests.app.opening import (
+    CHECKPOINTS,
     DATA,
     FAILURES,
     JOB,
     JOBS,
+    LOST,
     OVERVIEW,
     PAGES,
     START,
@@ -321,6 +323,26 @@ def test_too_few_attempts_are_grey_and_not_compared(warehouse: Path) -> None:
 
     assert ":gray[100.0 %]" == page.metric[0].value
     assert "" == page.metric[0].delta
+
+
+@pytest.mark.parametrize(("before", "is_compared"), [(4, False), (5, True)])
+@pytest.mark.parametrize("path", [OVERVIEW, LOST, START, FAILURES, CHECKPOINTS])
+def test_with_too_few_of_before_nothing_is_compared(
+    warehouse: Path, path: str, before: int, is_compared: bool
+) -> None:
+    days = [(datetime(2026, 3, 3, 9), 6), (datetime(2026, 2, 18, 9), before)]
+    attempts = [
+        serving.Attempt(f"j{at.day}-{each}", 1, at, {"effective": 60.0 * at.day}, tts=1.0 * at.day)
+        for at, count in days
+        for each in range(count)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = open_page(path, days="7")
+    told = [each.value for each in page.caption]
+
+    assert all(":gray[" not in each.value for each in page.metric if each.delta)
+    assert is_compared == any(each.delta for each in page.metric)
+    assert is_compared == (not any("; n = 4 before, too few to compare" in each for each in told))
 
 
 def test_of_few_attempts_too_it_is_said_why_there_is_nothing(warehouse: Path) -> None:

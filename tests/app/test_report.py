@@ -337,7 +337,16 @@ def test_where_nothing_was_judged_no_regression_is_not_said_to_be_good(
         assert "None is known." not in text
 
 
-def test_few_are_not_compared(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("few_on", "note"),
+    [
+        (24, "p50 of 1; p90 24 min; n = 1, too few to compare"),
+        (16, "p50 of 6; p90 24 min; n = 1 before, too few to compare"),
+    ],
+)
+def test_few_are_not_compared(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], few_on: int, note: str
+) -> None:
     serving.publish(
         warehouse,
         serving.Warehouse(
@@ -347,7 +356,7 @@ def test_few_are_not_compared(warehouse: Path, capsys: pytest.CaptureFixture[str
                     1,
                     datetime(2026, 2, day, 9 + each),
                     {"effective": 600.0 + day},
-                    tts=60.0 * day if not each else None,
+                    tts=60.0 * day if day != few_on or not each else None,
                 )
                 for day in (16, 24)
                 for each in range(6)
@@ -360,7 +369,7 @@ def test_few_are_not_compared(warehouse: Path, capsys: pytest.CaptureFixture[str
     assert (1440.0, 960.0, None) == tuple(
         numbers["Time to start"][key] for key in ("value", "previous", "verdict")
     )
-    assert "| **Time to start** | 24 min | \u2013 | p50 of 1; p90 24 min; n = 1, too few" in text
+    assert f"| **Time to start** | 24 min | \u2013 | {note}" in text
     assert "same" == numbers["Preemption ratio"]["verdict"]  # of six ends
 
 
