@@ -51,6 +51,7 @@ def row(
             or money.beside(
                 of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
                 now["lost_gpu_seconds"],
+                chosen.weight,
             ),
             series=days["lost_amount"].to_list(),
         )

@@ -57,6 +57,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
             or money.beside(
                 kpis.of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
                 window.now["lost_gpu_seconds"],
+                chosen.weight,
             ),
             series=days["lost"].to_list(),
         )

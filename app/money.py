@@ -24,6 +24,9 @@ def cost(gpu_seconds: float | None) -> str:
     return f"{words.prose(currency)} {words.compact(gpu_seconds / 3600 * each)}"
 
 
-def beside(text: str, gpu_seconds: float | None) -> str:
-    """What so many GPU-hours cost, where that is known, and the text."""
-    return " \u00b7 ".join(part for part in (cost(gpu_seconds), text) if part)
+def beside(text: str, gpu_seconds: float | None, weight: str = "gpu") -> str:
+    """What so many GPU-hours cost, where that is known, and the text; the text alone beside hours
+    of another weight, of which the price is none.
+    """
+    paid = cost(gpu_seconds) if weight == "gpu" else ""
+    return " \u00b7 ".join(part for part in (paid, text) if part)

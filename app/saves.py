@@ -322,11 +322,11 @@ def _row(
                 rests_on=window["attempts"],
                 rested_on=before.get("attempts"),
                 note=kpis.not_reported(window, chosen.weight)
-                or _priced(
+                or money.beside(
                     f"{words.ratio(now / whole if now is not None and whole else None, 2)} of "
                     f"{words.hours(whole)} instrumented",
                     now,
-                    chosen,
+                    chosen.weight,
                 ),
                 series=series.to_list(),
                 tell=words.compact,
@@ -365,15 +365,13 @@ def _row(
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
             rested_on=earlier.get("attempts_with_interval"),
-            note=_priced("attempts last heard of then, each whole", habits["gain_seconds"], chosen)
+            note=money.beside(
+                "attempts last heard of then, each whole", habits["gain_seconds"], chosen.weight
+            )
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),
             series=[],
         )
-
-
-def _priced(note: str, seconds: float | None, chosen: filters.Scope) -> str:
-    return money.beside(note, seconds) if chosen.weight == filters.WEIGHTS[0] else note
 
 
 def _slider(slider: Slider) -> float:

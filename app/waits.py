@@ -138,11 +138,15 @@ def stages_told(stages: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def of_size(now: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> str:
-    """`4 min 18 s, -50 s · 258 starts` of one size; rows of SIZES over all days."""
+    """`4 min 18 s, -50 s · 258 starts` of one size; rows of SIZES over all days. Of few there is no
+    comparison.
+    """
     if now is None or now["tts_p50_seconds"] is None:
         return "no start"
     value, then = now["tts_p50_seconds"], (before or {}).get("tts_p50_seconds")
-    change = "" if then is None else f", {words.more_time(value - then)}"
+    counts = now["tts_count"], (before or {}).get("tts_count")
+    is_told = then is not None and all(map(tiles.is_enough, counts))
+    change = f", {words.more_time(value - then)}" if is_told else ""
     return f"{words.duration(value)}{change} \u00b7 {words.many(now['tts_count'], 'start')}"
 
 

@@ -230,9 +230,12 @@ with parts.card(
     )
     limits = spread([by_day], "tts_p50_seconds", "previous_tts_p50_seconds")
     sizes_told: tuple[str, ...] = waits.BUCKETS
-    if not whole and window.now["tts_count"]:
+    unknown = (window.now["tts_count"] or 0) - sum(row["tts_count"] for row in whole.values())
+    if not whole and unknown:
         st.caption("The GPUs of every attempt that started in these days are unknown.")
         sizes_told = ()
+    elif unknown:
+        st.caption(f"Not drawn: {words.many(unknown, 'start')} on an unknown number of GPUs.")
     with st.grid(4, min_column_width=220, gap="small"):
         for bucket in sizes_told:
             mine = by_day.filter(pl.col("gpus_bucket") == bucket)

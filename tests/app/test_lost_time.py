@@ -138,6 +138,7 @@ def test_a_price_is_shown_beside_what_is_lost(warehouse: Path) -> None:
 
     assert any(text.startswith("US\\$ 2.5k \u00b7 of 1.0k GPU-hours") for text in said(page))
     assert [250.0] * 10 == page.dataframe[-1].value["lost_cost"].tolist()
+    assert any(text.startswith("of 1.0 hours") for text in said(open_page(LOST, weight="wall")))
 
 
 def shares(**columns: float) -> pl.DataFrame:

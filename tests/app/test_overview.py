@@ -289,6 +289,8 @@ def test_a_price_is_said_of_losses_and_regressions(warehouse: Path) -> None:
 
     assert any("EUR 620 a day" in text for text in markdown(page))
     assert any(re.search(r"^EUR \S+ \u00b7 of .* GPU-hours$", text) for text in said(page))
+    # a price is of GPU-hours
+    assert any(re.search(r"^of .* hours$", text) for text in said(open_page(weight="wall")))
 
 
 def test_hostile_regressions_are_text(warehouse: Path) -> None:

@@ -329,11 +329,28 @@ def test_team_names_are_no_markup_beside_their_shutdown() -> None:
     assert "<" not in publishing(teams, LIGHT).layout.yaxis.ticktext[0]
 
 
-def test_a_size_is_told_with_its_change_and_count() -> None:
-    now = {"tts_p50_seconds": 258.0, "tts_count": 2}
+def test_starts_of_unknown_size_are_counted_beside_those_of_known(
+    warehouse: Path,
+) -> None:
+    attempts = [
+        serving.Attempt(
+            f"j{n}", 1, datetime(2026, 3, 3, 9), {"effective": 60.0}, gpus=gpus, tts=9.0
+        )
+        for n, gpus in enumerate((8, None, None))
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
 
-    assert "4 min 18 s, -30 s \u00b7 2 starts" == waits.of_size(now, {"tts_p50_seconds": 288.0})
-    assert "4 min 18 s \u00b7 2 starts" == waits.of_size(now, None)
+    assert "Not drawn: 2 starts on an unknown number of GPUs." in said(open_page(START))
+
+
+def test_a_size_is_told_with_its_change_and_count() -> None:
+    now, few = ({"tts_p50_seconds": 258.0, "tts_count": count} for count in (5, 4))
+    then, few_then = ({"tts_p50_seconds": 288.0, "tts_count": count} for count in (5, 4))
+
+    assert "4 min 18 s, -30 s \u00b7 5 starts" == waits.of_size(now, then)
+    assert "4 min 18 s \u00b7 5 starts" == waits.of_size(now, None)
+    assert "4 min 18 s \u00b7 5 starts" == waits.of_size(now, few_then)
+    assert "4 min 18 s \u00b7 4 starts" == waits.of_size(few, then)
     assert "no start" == waits.of_size(None, None)
 
 
