@@ -138,9 +138,10 @@ def gather(week: str | None, team: str) -> Digest:
     areas_before = data.frame(selects.AREAS, *scope.previous, scope.weight)
     moves = data.frame(selects.MOVES, *scope.now, scope.weight, *scope.previous[2:])
     if not scope.is_compared:
-        earlier, areas_before, moves = earlier.clear(), areas_before.clear(), moves.clear()
-    unknown = regression_rows.failure() or _unjudged(team)
+        earlier, areas_before = earlier.clear(), areas_before.clear()
     known = now["ett"] is not None and before.get("ett") is not None
+    is_moved = known and not kpis.too_few(now, before)
+    unknown = regression_rows.failure() or _unjudged(team)
     return Digest(
         week=named(monday),
         scope=scope,
@@ -149,12 +150,12 @@ def gather(week: str | None, team: str) -> Digest:
         target=target,
         numbers=_numbers(scope, now, before, target),
         silent=kpis.not_reported(now, named=str) if now["attempts"] else "",
-        change=now["ett"] - before["ett"] if known else None,
+        change=now["ett"] - before["ett"] if is_moved else None,
         days=data.frame(*by_day, scope.first_day, scope.last_day, scope.weight, target),
         days_before=earlier.with_columns(pl.col("day") + _WEEK),
         areas=areas,
         shares=kpis.shares(areas, areas_before),
-        moves=moves,
+        moves=moves if is_moved else moves.clear(),
         teams=_teams(scope) if team == filters.FLEET else pl.DataFrame(),
         regressions=(
             pl.DataFrame(schema={"started_on": pl.Date})

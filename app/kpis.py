@@ -201,6 +201,18 @@ def told(by_area: pl.DataFrame) -> list[tuple[str, str]]:
     ]
 
 
+def too_few(now: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """Why ETT of these two windows is not compared, where it is known of both, and one of them has
+    too few attempts; both as in `Opened`.
+    """
+    if now["ett"] is None or before.get("ett") is None:
+        return ""
+    for window, when in ((now, "in these days"), (before, "in the days before")):
+        if not tiles.is_enough(window["attempts"]):
+            return f"only {words.many(window['attempts'], 'attempt')} ran {when}"
+    return ""
+
+
 def moves_told(moves: pl.DataFrame) -> list[tuple[str, str]]:
     """Parts of a change with their points; rows of selects.MOVES."""
     return [(words.area(area), words.points(moved, 2)) for area, moved in moves.rows()]

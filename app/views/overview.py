@@ -129,8 +129,9 @@ with (
         )
 
 with right, parts.card("What moved ETT", "What lifted it, what pulled it down, and was it mix?"):
-    if before.get("ett") is None or now["ett"] is None:
-        why_no_ett_before = (
+    too_few = kpis.too_few(now, before)
+    if before.get("ett") is None or now["ett"] is None or too_few:
+        why_no_ett_before = too_few or (
             f"no ETT is known of {words.days(*chosen.previous[2:])}"
             if chosen.is_compared
             else "choose previous under Compared with"

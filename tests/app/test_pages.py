@@ -343,6 +343,10 @@ def test_with_too_few_of_before_nothing_is_compared(
     assert all(":gray[" not in each.value for each in page.metric if each.delta)
     assert is_compared == any(each.delta for each in page.metric)
     assert is_compared == (not any("; n = 4 before, too few to compare" in each for each in told))
+    assert (path == OVERVIEW and not is_compared) == any(
+        each == "There is nothing to compare with: only 4 attempts ran in the days before."
+        for each in told
+    )
 
 
 def test_of_few_attempts_too_it_is_said_why_there_is_nothing(warehouse: Path) -> None:

@@ -50,8 +50,9 @@ def test_weeks_of_the_same_ett_are_compared_though_nothing_moved(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     attempts = [
-        serving.Attempt(f"job-{day}", 1, datetime(2026, 2, day, 9), {"effective": 600.0})
+        serving.Attempt(f"job-{day}-{each}", 1, datetime(2026, 2, day, 9), {"effective": 600.0})
         for day in (16, 17, 24, 25)
+        for each in range(3)
     ]
     serving.publish(warehouse, serving.Warehouse(attempts=attempts))
     page = written(capsys, "--week", WEEK, "--format", "html")
@@ -371,6 +372,31 @@ def test_few_are_not_compared(
     )
     assert f"| **Time to start** | 24 min | \u2013 | {note}" in text
     assert "same" == numbers["Preemption ratio"]["verdict"]  # of six ends
+
+
+@pytest.mark.parametrize(("before", "is_told"), [(4, False), (5, True)])
+def test_what_moved_ett_is_told_of_enough_attempts(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], before: int, is_told: bool
+) -> None:
+    attempts = [
+        serving.Attempt(
+            f"j{day}-{each}",
+            1,
+            datetime(2026, 2, day, 9),
+            {"effective": 600.0 + day, "hang": 10.0 * day},
+        )
+        for day, count in ((16, before), (24, 6))
+        for each in range(count)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    found = told(capsys, "--week", WEEK)
+
+    assert is_told == (found["ett_change_ratio"] is not None)
+    assert is_told == bool(found["moves"])
+    assert is_told == ("What moved ETT:" in written(capsys, "--week", WEEK, "--format", "md"))
+    assert is_told == (
+        "too few attempts" not in written(capsys, "--week", WEEK, "--format", "html")
+    )
 
 
 def test_a_file_is_written_where_it_is_asked_for(
