@@ -6,8 +6,9 @@ a year that a logger leaves out is taken from the file's own time.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,9 +16,11 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from ingest.collectors.base import Dump, Reading
+from ingest.collectors.base import Block, Dump, Reading
 
 SECOND_US = 1_000_000
+
+_LOG = logging.getLogger("ingest")
 
 _DAY_US = 86_400 * SECOND_US
 _EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
@@ -102,6 +105,12 @@ LOCAL_TIME = re.compile(
 )
 # begins with the slash, which is looked for at once: digits are everywhere
 _SLASHED = re.compile(rb"/(?<=(?<!\d)(\d\d)/)(\d\d)/(\d{4})[ -]\d\d:\d\d:\d\d")
+# names of zones as clocks have them, which may each be of several places
+_ZONE_NAME = re.compile(
+    rb"\s?\b(AC[DS]T|AE[DS]T|AK[DS]T|AWST|BST|C[DS]T|CES?T|E[DS]T|EES?T|HKT|HST|IST|JST|KST|M[DS]T|"
+    rb"MSK|NZ[DS]T|P[DS]T|SAST|WES?T)\b"
+)
+_LOOKED_AT = 65_536  # bytes
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 
 
@@ -148,9 +157,34 @@ NOBODY = Label()
 
 def clock_of(dump: Dump, reading: Reading) -> Clock:
     """Asks the file for its time of last change, which standard input has not, and looks through
-    one with days as 05/03/2026 for what they mean.
+    one with days as 05/03/2026 for what they mean. Warns where names of zones stand behind times.
     """
-    return Clock(reading.timezone, _changed_us(dump), _tells_day_first(dump))
+    blocks = dump.before() if dump.before is not None else dump.blocks()
+    first = next(blocks, (0, b""))[1]
+    clock = Clock(reading.timezone, _changed_us(dump), _tells_day_first(first, blocks))
+    if (name := _other_zone(first[:_LOOKED_AT], clock)) is not None:
+        _LOG.warning(
+            "%s: behind its times stands %s, which is not read: they count as of %s. Name the zone "
+            "with --timezone (such as America/Los_Angeles), or let the logger print the offset "
+            "(%%z)",
+            dump.name,
+            name,
+            clock.zone,
+        )
+    return clock
+
+
+def _other_zone(head: bytes, clock: Clock) -> str | None:
+    """The name that a line has behind its time, where the clocks of the zone have another."""
+    if not _ZONE_NAME.search(head):
+        return None
+    own = {datetime(2026, month, 1, tzinfo=clock.zone).tzname() for month in (1, 7)}
+    for line in head.split(b"\n"):
+        told = said(line, clock)
+        name = _ZONE_NAME.match(told.text) if told.at_us is not None else None
+        if name is not None and name[1].decode() not in own:
+            return name[1].decode()
+    return None
 
 
 def _changed_us(dump: Dump) -> int | None:
@@ -162,10 +196,8 @@ def _changed_us(dump: Dump) -> int | None:
         return None
 
 
-def _tells_day_first(dump: Dump) -> bool:
+def _tells_day_first(first: bytes, blocks: Iterator[Block]) -> bool:
     """Whether a log tells days before months. One whose first lines have no such days has none."""
-    blocks = dump.before() if dump.before is not None else dump.blocks()
-    first = next(blocks, (0, b""))[1]
     if not _SLASHED.search(first):
         return False
     days = set(_SLASHED.findall(first))

@@ -251,6 +251,33 @@ def test_no_heap_of_prefixes_is_too_strange(line: bytes) -> None:
     assert len(said(line, Clock(UTC_ZONE, 0)).text) <= len(line)
 
 
+@pytest.mark.parametrize(
+    ("line", "zone", "warned"),
+    [
+        ("2026-03-01 10:00:00 PST step 1", "UTC", "PST"),
+        ("[2026-03-01 10:00:00,123 CEST] step 1", "America/New_York", "CEST"),
+        ("2026-03-01 10:00:00 PST step 1", "America/Los_Angeles", None),
+        ("2026-07-01 10:00:00 PDT step 1", "America/Los_Angeles", None),
+        ("2026-03-01 10:00:00 UTC step 1", "America/New_York", None),
+        ("2026-03-01 10:00:00 INFO EST is a word here", "UTC", None),
+        ("EST 2026-03-01 10:00:00", "UTC", None),
+    ],
+)
+def test_the_name_of_a_zone_that_is_not_read_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, zone: str, warned: str | None
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(f"a first line\n{line}\n")
+    dump = Dump("train.log", log, lambda: enumerate(log.read_bytes().split(b"\n"), 1))
+    clock_of(dump, Reading(None, ZoneInfo(zone)))
+
+    told = [record.getMessage() for record in caplog.records]
+    assert (warned is not None) == bool(told)
+    assert all(
+        f"train.log: behind its times stands {warned}, which is not read" in each for each in told
+    )
+
+
 def us(text: str) -> int:
     told = datetime.fromisoformat(text).replace(tzinfo=UTC)
     return round(told.timestamp() * 1_000_000)
