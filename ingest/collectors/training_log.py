@@ -162,7 +162,7 @@ def _events(signs: Signs, run: Run, told: Iterator[Sign | Step | Trace]) -> Iter
 def _items(signs: Signs, run: Run, told: Iterator[Sign | Step | Steps | Trace]) -> Iterator[Item]:
     for sign in told:
         if isinstance(sign, Steps):
-            yield from run.steps(sign)
+            yield from run.steps(sign, signs.first_us)
         else:
             yield from _of_one(signs, run, sign)
     yield from run.close(signs.last_us())
@@ -170,7 +170,7 @@ def _items(signs: Signs, run: Run, told: Iterator[Sign | Step | Steps | Trace]) 
 
 def _of_one(signs: Signs, run: Run, sign: Sign | Step | Trace) -> Iterable[Event]:
     if isinstance(sign, Step):
-        return run.step(sign)
+        return run.step(sign, signs.first_us)
     if isinstance(sign, Sign):
         return run.hear(sign, signs.first_us)
     return run.trace(sign)

@@ -57,6 +57,8 @@ class Run:
         self._marks: set[tuple[str, Label | None]] = set()
         self._steps_before: dict[Label, int] = {}
         self._doubtful: Step | None = None
+        self._earliest: Step | None = None  # of a launch whose beginning no line tells
+        self._is_first = True  # no launch of the log is over
         self.is_year_guessed = False
         self.has_steps = False
         self.has_trained = False
@@ -80,7 +82,7 @@ class Run:
             self._marks |= {(sign.pattern.name, None), (sign.pattern.name, sign.label)}
         yield from self._placed(launch.hear(sign))
 
-    def step(self, step: Step) -> Iterable[Event]:
+    def step(self, step: Step, first_us: int | None) -> Iterable[Event]:
         """What a step says has happened; step 0 is told before any is done."""
         number = step.step
         if not number:
@@ -89,7 +91,7 @@ class Run:
         launch = self._launch or self._open(None)
         last = launch.steps.get(step.label, 0)
         if number < last:
-            return self._fall(step)
+            return self._fall(step, first_us)
         if number > last:
             if len(launch.steps) > _MOST_RANKS:  # torn labels
                 launch.steps.clear()
@@ -99,13 +101,13 @@ class Run:
         if self._held is not None:
             self.is_year_guessed |= step.is_year_guessed
             self._held += launch.step(step)
-            return self._decide(launch)
+            return () if self._waits_to_begin(launch, step, first_us) else self._decide(launch)
         events = launch.step(step)
         for event in events:
             event.update(self._who)
         return events
 
-    def steps(self, steps: Steps) -> Iterator[Item]:
+    def steps(self, steps: Steps, first_us: int | None) -> Iterator[Item]:
         """What many steps say has happened: together, while nothing but steps is to be told."""
         rises = (np.diff(steps.step) > 0) & (np.diff(steps.at_us) >= 0)
         falls = np.append(np.flatnonzero(~rises) + 1, len(steps.step))
@@ -118,7 +120,7 @@ class Run:
                 or len(launch.steps) > _MOST_RANKS
                 or not launch.goes_on(steps.label, first)
             ):
-                yield from self.step(steps.one(place))
+                yield from self.step(steps.one(place), first_us)
                 place += 1
                 continue
             end = int(falls[np.searchsorted(falls, place, side="right")])
@@ -158,12 +160,13 @@ class Run:
 
     def _open(self, begun_us: int | None) -> Launch:
         self._launch, self._held = Launch(begun_us), []
-        self._marks, self._doubtful = set(), None
+        self._marks, self._doubtful, self._earliest = set(), None, None
         self._steps_before.clear()
         return self._launch
 
     def _over(self) -> Iterator[Event]:
         yield from self.close(None)
+        self._is_first = False
 
     def _begins(self, launch: Launch, sign: Sign) -> bool:
         """Whether a sign begins another launch than the one that is told of."""
@@ -188,7 +191,25 @@ class Run:
             return launch.has_failed
         return is_told and abs(sign.at_us - begun_us) > _RANKS_APART_US
 
-    def _fall(self, step: Step) -> Iterator[Event]:
+    def _waits_to_begin(self, launch: Launch, step: Step, first_us: int | None) -> bool:
+        """Whether the next step may tell that a launch began in this log, which no line says: of
+        steps that are told at one distance, there is none before the first. A piece of a log that
+        was rotated begins anywhere.
+        """
+        if launch.begun_us is not None or first_us is None or not self._is_first:
+            return False
+        first = self._earliest = self._earliest or step
+        if len(self._held or ()) > _MOST_HELD:
+            return False
+        if step.label != first.label or step.step == first.step:
+            return True
+        if first.step <= step.step - first.step and launch.training_us is not None:
+            training_us = launch.training_us
+            is_near = training_us - first_us <= _LONGEST_STARTUP_US
+            launch.begun_us = min(first_us, training_us) if is_near else training_us
+        return False
+
+    def _fall(self, step: Step, first_us: int | None) -> Iterator[Event]:
         """Steps fall back where a launch began that no line tells of. The second of them proves
         that the first was no number torn out of its line, or of a rank that lags behind.
         """
@@ -199,8 +220,8 @@ class Run:
         if doubtful.step < step.step:
             yield from self._over()
             self._open(doubtful.at_us)
-            yield from self.step(doubtful)
-            yield from self.step(step)
+            yield from self.step(doubtful, first_us)
+            yield from self.step(step, first_us)
 
     def _placed(self, events: list[Event]) -> Iterator[Event]:
         if self._held is None:

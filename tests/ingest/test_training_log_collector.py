@@ -862,7 +862,7 @@ def test_steps_that_fall_back_twice_begin_a_launch() -> None:
         *(f"2026-03-01 11:{m:02}:00 step {m * 10} loss 1" for m in (1, 2, 3)),
     )
 
-    assert [None, str(us(DAY) + 3660 * SECOND_US)] == keys(told)
+    assert [str(us(DAY) + at * SECOND_US) for at in (60, 3660)] == keys(told)
     assert [10, 20, 30, 40, 10, 20, 30] == [step for _, step in steps(told)]
 
 
@@ -873,7 +873,7 @@ def test_steps_of_a_validation_begin_no_launch() -> None:
         *(f"2026-03-01 10:{m:02}:00 step {m * 10} loss 1" for m in (4, 5)),
     )
 
-    assert [None] == keys(told)
+    assert [str(us(DAY) + 60 * SECOND_US)] == keys(told)
     assert [10, 20, 30, 40, 50] == [step for _, step in steps(told)]
 
 
@@ -884,7 +884,7 @@ def test_a_step_torn_out_of_another_line_begins_no_launch() -> None:
         *(f"2026-03-01 10:{m:02}:00 step {m * 10} loss 1" for m in (4, 5)),
     )
 
-    assert [None] == keys(told)
+    assert [str(us(DAY) + 60 * SECOND_US)] == keys(told)
     assert [10, 20, 30, 40, 50] == [step for _, step in steps(told)]
 
 
@@ -923,10 +923,47 @@ def test_what_torchtitan_tells_of_one_launch_on_two_lines_is_one(label: str) -> 
 
 
 def test_a_piece_of_a_rotated_log_knows_no_launch() -> None:
-    told = read("2026-03-01 10:00:00 step 10 loss 1", "2026-03-01 10:00:10 step 20 loss 1")
+    told = read("2026-03-01 10:00:00 step 410 loss 1", "2026-03-01 10:00:10 step 420 loss 1")
 
     assert [None] == keys(told)
     assert [] == of(told, "attempt_start")
+
+
+@pytest.mark.parametrize(
+    ("steps_told", "begun"),
+    [((10, 20, 30), 0.0), ((1, 10, 20), 0.0), ((20, 30, 40), None), ((150, 200, 250), None)],
+)
+def test_a_log_with_the_first_of_steps_that_are_told_at_one_distance_tells_a_launch(
+    steps_told: tuple[int, ...], begun: float | None
+) -> None:
+    told = read(
+        "2026-03-01 10:00:00 the data are read",
+        *(f"2026-03-01 10:0{m}:00 step {step} loss 1" for m, step in enumerate(steps_told, 1)),
+    )
+
+    assert ([] if begun is None else [begun]) == [since(e) for e in of(told, "attempt_start")]
+    assert [*steps_told] == [step for _, step in steps(told)]
+
+
+def test_of_two_launches_in_one_log_that_no_line_tells_none_is_lost(tmp_path: Path) -> None:
+    log = tmp_path / "exp.log"
+    log.write_text(
+        "".join(
+            f"2026-03-01 {hour}:{m:02}:00 {text}\n"
+            for hour in (10, 11)
+            for m, text in (
+                (0, "the data are read"),
+                *((m, f"step {m * 10} loss 1") for m in range(1, 31)),
+            )
+        )
+    )
+    warehouse = tmp_path / "warehouse"
+
+    assert 0 == ingest(warehouse, log, "--as-of", "2026-03-01T12:00:00Z")
+    assert [(1, "10:00:00", 1800.0), (2, "11:01:00", 1740.0)] == rows(
+        warehouse,
+        "select attempt, strftime(started_at, '%H:%M:%S'), wall_seconds from attempts order by 1",
+    )
 
 
 def test_a_log_that_grew_tells_the_same_of_its_beginning() -> None:
@@ -1717,7 +1754,7 @@ def test_a_log_with_the_day_before_the_month_is_read_to_its_break_and_set_aside_
     warehouse = tmp_path / "warehouse"
     ingest(warehouse, log)
 
-    assert [(datetime(2025, 3, 5, 20, 2), datetime(2025, 3, 6, 2, 41), 0.0)] == rows(
+    assert [(datetime(2025, 3, 5, 20), datetime(2025, 3, 6, 2, 41), 0.0)] == rows(
         warehouse,
         "select started_at, date_trunc('minute', ended_at), hang_seconds from attempts",
     )
