@@ -119,10 +119,8 @@ class Launch:
 
     def close(self, last_us: int | None) -> list[Event]:
         """The launch is over, or its log ends; `last_us` is the last time that the log tells."""
-        if self.training_us is None and last_us is not None:
-            events = [*self._spans.forgotten(last_us), *self._spans.close()]
-        else:
-            events = self._spans.close()
+        over = [] if self.steps else self._spans.forgotten(last_us or self.seen_us)
+        events = [*over, *self._spans.close()]
         if self._restored is not None and self.seen_us:
             events += self._resumed(self._restored, self.training_us or self.seen_us)
         self.seen_us = max(self.seen_us, self._spans.latest_us, last_us or 0)
@@ -187,7 +185,7 @@ class Launch:
             return []
         step = _number(sign)
         return [
-            *(self._spans.forgotten(at_us) if self.training_us is None else ()),
+            *(() if self.steps else self._spans.forgotten(at_us)),
             *self._spans.begin(Phase.CHECKPOINT_SAVE, sign.label, at_us, step),
             *self._proven(at_us, step),
         ]

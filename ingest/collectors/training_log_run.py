@@ -174,8 +174,12 @@ class Run:
             return self._launches_again(launch, sign)
         if sign.means is Means.LOADED and "step" not in sign.told:
             return False
-        is_beginning = sign.means in _BEGINNINGS and not launch.is_trained
-        return is_beginning and bool(launch.steps) and (sign.at_us or 0) >= launch.stepped_us
+        if sign.means not in _BEGINNINGS or launch.is_trained:
+            return False
+        if launch.steps or launch.training_us is None or sign.at_us is None:
+            return bool(launch.steps) and (sign.at_us or 0) >= launch.stepped_us
+        # its steps are told without times
+        return sign.at_us - launch.training_us > _RANKS_APART_US
 
     def _launches_again(self, launch: Launch, sign: Sign) -> bool:
         """Ranks tell the same launch one after another, and what one of them buffers comes late."""

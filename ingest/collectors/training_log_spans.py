@@ -125,7 +125,7 @@ class Spans:
         return [self._close(key) for key in over]
 
     def forgotten(self, at_us: int) -> list[Event]:
-        """Of a launch whose training no line tells: saves that nothing was told of for a minute,
+        """Of a launch whose steps no line tells: saves that nothing was told of for a minute,
         while the log went on, are over.
         """
         return [

@@ -745,6 +745,88 @@ def test_a_save_that_a_log_which_tells_no_training_breaks_off_in_has_no_end() ->
     assert [("phase_start", "checkpoint_save", 0.0, None)] == phases(told)
 
 
+def test_a_log_whose_steps_tell_no_times_tells_its_launches_and_saves() -> None:
+    """As of accelerate's scripts, whose steps only a progress bar tells."""
+    first = (
+        "03/01/2026 10:01:00 - INFO - __main__ - ***** Running training *****",
+        "03/01/2026 10:05:00 - INFO - accelerate.accelerator - Saving current state to out/step_90",
+        "03/01/2026 10:05:08 - INFO - accelerate.checkpointing - Model weights saved in out/m",
+        "03/01/2026 10:05:10 - INFO - accelerate.checkpointing - Random states saved in out/r",
+        "03/01/2026 10:08:00 - ERROR - __main__ - CUDA error: device-side assert triggered",
+    )
+    told = read(
+        *first,
+        "03/01/2026 10:20:00 - INFO - __main__ - ***** Running training *****",
+        "03/01/2026 10:20:01 - INFO - accelerate.accelerator - Loading states from out/step_90",
+        "03/01/2026 10:25:00 - INFO - __main__ - epoch 0: perplexity: 12.1",
+    )
+
+    assert [(300.0, 310.0)] == spans(told, "checkpoint_save")
+    assert [60.0, 1200.0] == [since(e) for e in of(told, "attempt_start")]
+    assert [90] == [step for _, step in resumed(told)]
+    # a rank that tells late that it trains begins no launch
+    assert [60.0] == [since(e) for e in of(read(first[0], first[0]), "attempt_start")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # printed at any level, by releases before 5 and since
+        "{'train_runtime': 316.0, 'train_samples_per_second': 1.9, 'epoch': 1.0}",
+        "{'train_runtime': '316', 'train_samples_per_second': '1.9', 'epoch': '1'}",
+        "`Trainer.fit` stopped: `max_steps=20` reached.",
+    ],
+)
+def test_a_trainer_that_tells_its_result_is_done(line: str) -> None:
+    told = read(
+        "2026-03-01T10:00:00Z step 10 loss 1",
+        "2026-03-01T10:00:10Z step 20 loss 1",
+        f"2026-03-01T10:00:11Z {line}",
+        "2026-03-01T10:00:20Z wandb: waiting",
+    )
+
+    assert [("completed", 20.0)] == [(e["outcome"], since(e)) for e in of(told, "attempt_end")]
+    assert (11.0, None) == (spans(told, "training")[0][1], told[-1].get("message"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "restored"),
+    [
+        pytest.param(
+            (
+                "Restoring states from the checkpoint path at /c/gpt--val_loss=2.30-step=200.ckpt",
+                "Restored all states from the checkpoint at /c/gpt--val_loss=2.30-step=200.ckpt",
+            ),
+            200,
+            id="Lightning, and so NeMo",
+        ),
+        pytest.param(
+            (
+                "restoring from this run's directory step 200",
+                "Finished restoring checkpoint in 20.00 seconds from gs://b/run/checkpoints/200.",
+            ),
+            200,
+            id="MaxText",
+        ),
+        pytest.param(
+            ("No existing checkpoint found checkpoints/checkpoint_last.pt", "Start iterating"),
+            None,
+            id="fairseq that finds none",
+        ),
+    ],
+)
+def test_what_a_trainer_restores_is_read(lines: tuple[str, ...], restored: int | None) -> None:
+    told = read(
+        f"2026-03-01T10:00:10Z {lines[0]}",
+        f"2026-03-01T10:00:30Z {lines[1]}",
+        "2026-03-01T10:01:00Z step 210 loss 1",
+    )
+
+    assert ([] if restored is None else [(10.0, 30.0)]) == spans(told, "checkpoint_load")
+    assert ([] if restored is None else [restored]) == [step for _, step in resumed(told)]
+    assert [10.0] == [since(event) for event in of(told, "attempt_start")]
+
+
 def test_a_save_whose_end_alone_is_told_took_no_time_unless_it_says_how_long() -> None:
     told = read(
         "2026-03-01 10:00:00 step 10 loss 1",
