@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ingest.collectors.lines import NOBODY, SECOND_US, Label
+from ingest.collectors.lines import SECOND_US, Label
 from ingest.events import Event, EventKind, Phase
 
 _CLOCKS_TELL_US = SECOND_US  # many logs tell whole seconds
@@ -24,6 +24,7 @@ class _Span:
     start_us: int
     told_us: int
     step: int | None
+    label: Label
     mode: str | None = None
     ok: bool = True
     is_done: bool = False
@@ -37,12 +38,12 @@ class Spans:
     def __init__(self) -> None:
         self.latest_us = 0
         self.are_open = False
-        self._open: dict[tuple[Phase, Label], _Span] = {}
+        self._open: dict[tuple[Phase, int | None], _Span] = {}
         self._being_written: dict[int | None, int] = {}  # step -> when training went on
 
     def begin(self, phase: Phase, label: Label, at_us: int, step: int | None) -> list[Event]:
         """It begins, or goes on."""
-        span = self._open.get((phase, label))
+        span = self._open.get((phase, _voice(label)))
         if span is not None and _is_same(span, at_us, step):
             span.told_us = max(span.told_us, at_us)
             span.step = span.step if step is None else step
@@ -51,7 +52,7 @@ class Spans:
         if len(self._open) >= _MOST_OPEN:
             return []
         events = self.went_on(label, at_us)
-        self._open[phase, label] = _Span(at_us, at_us, step)
+        self._open[phase, _voice(label)] = _Span(at_us, at_us, step, label)
         self.are_open = True
         return [*events, _event(EventKind.PHASE_START, phase, at_us, label, step)]
 
@@ -70,7 +71,7 @@ class Spans:
         took, if the line tells it.
         """
         events: list[Event] = []
-        span = self._open.get((phase, label))
+        span = self._open.get((phase, _voice(label)))
         if self._is_written(span, phase, step, mode) and at_us is not None and length_us is None:
             return self.written(label, at_us, step, None)
         if span is None or (step is not None and span.step not in (step, None)):
@@ -79,7 +80,7 @@ class Spans:
             if start_us is None or (length_us is None and phase is not Phase.CHECKPOINT_SAVE):
                 return []
             events = self.begin(phase, label, start_us, step)
-            span = self._open.get((phase, label))
+            span = self._open.get((phase, _voice(label)))
             if span is None:
                 return events
         span.step = span.step if step is None else step
@@ -94,9 +95,10 @@ class Spans:
         """The background part of an async save is over: from when training went on, unless it tells
         that it took less.
         """
-        save = self._open.get((Phase.CHECKPOINT_SAVE, label))
+        key = (Phase.CHECKPOINT_SAVE, _voice(label))
+        save = self._open.get(key)
         is_over = save is not None and save.is_done and save.step in (step, None)
-        events = [self._close((Phase.CHECKPOINT_SAVE, label))] if is_over else []
+        events = [self._close(key)] if is_over else []
         if step is None:
             step = next(reversed(self._being_written), None)
         start_us = self._being_written.pop(step, None)
@@ -120,7 +122,7 @@ class Spans:
         over = [
             key
             for key, span in self._open.items()
-            if key[1] in (label, NOBODY) or at_us - span.told_us > _RANKS_APART_US
+            if key[1] in (_voice(label), None) or at_us - span.told_us > _RANKS_APART_US
         ]
         return [self._close(key) for key in over]
 
@@ -148,11 +150,11 @@ class Spans:
             return step in self._being_written
         return span.is_done and span.mode == "async" and step in (None, span.step)
 
-    def _close(self, key: tuple[Phase, Label]) -> Event:
+    def _close(self, key: tuple[Phase, int | None]) -> Event:
         span = self._open.pop(key)
         self.are_open = bool(self._open)
-        phase, label = key
-        event = _event(EventKind.PHASE_END, phase, span.told_us, label, span.step)
+        phase = key[0]
+        event = _event(EventKind.PHASE_END, phase, span.told_us, span.label, span.step)
         if phase is Phase.CHECKPOINT_SAVE:
             event["ok"] = span.ok
             if span.mode:
@@ -162,6 +164,11 @@ class Spans:
                 if len(self._being_written) > _MOST_WRITTEN:
                     del self._being_written[next(iter(self._being_written))]
         return event
+
+
+def _voice(label: Label) -> int | None:
+    """Whose events these are: nodes whose lines tell the same rank, or none, are one."""
+    return label.local_rank if label.rank is None else label.rank
 
 
 def _is_same(span: _Span, at_us: int, step: int | None) -> bool:
@@ -180,7 +187,7 @@ def _end_us(span: _Span, at_us: int | None, length_us: int | None) -> int:
 
 def _event(kind: EventKind, phase: Phase, at_us: int, label: Label, step: int | None) -> Event:
     event: Event = {"at_us": at_us, "event": kind, "phase": phase}
-    rank = label.local_rank if label.rank is None else label.rank
+    rank = _voice(label)
     if rank is not None:
         event["rank"] = rank
     if label.host is not None:

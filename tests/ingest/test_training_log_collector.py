@@ -863,6 +863,38 @@ def test_every_rank_that_labels_its_lines_saves_for_itself() -> None:
     assert [(0, 1.0), (1, 2.0), (0, 5.0), (1, 9.0)] == [(e["rank"], since(e)) for e in saves]
 
 
+@pytest.mark.parametrize(
+    "labels", [("node1: ", "node2: "), ("node1: [default0]:", "node2: [default0]:")]
+)
+def test_what_nodes_say_without_ranks_of_the_run_is_said_once(labels: tuple[str, str]) -> None:
+    """Events tell no more of who speaks than a rank: of two starts the first would have no end."""
+    first, other = labels
+    told = read(
+        f"{first}[2026-03-01 10:00:20,000] [INFO] [Rank 0] step=10, skipped=0, lr=[0.1]",
+        f"{first}[2026-03-01 10:01:00,000] Checkpoint global_step10 is about to be saved!",
+        f"{other}[2026-03-01 10:01:01,000] [Torch] Saving out/global_step10/bf16_8_states.pt...",
+        f"{first}[2026-03-01 10:01:15,000] [Torch] Checkpoint global_step10 is ready now!",
+        f"{other}[2026-03-01 10:01:16,000] [Torch] Checkpoint global_step10 is ready now!",
+        f"{first}[2026-03-01 10:01:40,000] [INFO] [Rank 0] step=20, skipped=0, lr=[0.1]",
+    )
+
+    assert [
+        ("phase_start", "checkpoint_save", 60.0, 10),
+        ("phase_end", "checkpoint_save", 76.0, 10),
+    ] == phases(told)[1:]
+
+
+def test_a_load_of_deepspeed_tells_the_step_of_its_folder() -> None:
+    told = read(
+        "[2026-03-01 10:00:00,000] [Torch] Loading checkpoint from out/global_step20/states.pt...",
+        "[2026-03-01 10:00:05,000] [Torch] Loaded checkpoint from out/global_step20/states.pt.",
+        "[2026-03-01 10:00:20,000] [INFO] [Rank 0] step=30, skipped=0, lr=[0.1]",
+    )
+
+    assert [("phase_start", 20), ("phase_end", 20)] == [(e[0], e[3]) for e in phases(told)[:2]]
+    assert [20] == [step for _, step in resumed(told)]
+
+
 def test_what_several_ranks_say_without_labels_is_said_once() -> None:
     told = read(
         "2026-03-01 10:00:00 step 10 loss 1",
