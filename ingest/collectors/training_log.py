@@ -17,7 +17,7 @@ from ingest.collectors import torchelastic_runs
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.lines import Clock, clock_of
 from ingest.collectors.repeated_hour import told_apart
-from ingest.collectors.training_log_identity import Place, place_of
+from ingest.collectors.training_log_identity import Place, place_of, writer_of
 from ingest.collectors.training_log_patterns import Means, Pattern, patterns
 from ingest.collectors.training_log_run import Run
 from ingest.collectors.training_log_shapes import Step
@@ -81,7 +81,7 @@ def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
 
 def _begun(dump: Dump, reading: Reading) -> tuple[Dump, Signs, Run]:
     clock = clock_of(dump, reading)
-    run = Run(_place(dump), reading.cluster)
+    run = Run(_place(dump), reading.cluster, writer_of(dump))
     return told_apart(dump, clock), Signs(patterns(reading.training_logs), clock), run
 
 
@@ -142,7 +142,7 @@ def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event
     and other ends. Its lines are asked for once.
     """
     signs = Signs(patterns(reading.training_logs), clock)
-    run = Run(place_of(dump), reading.cluster)
+    run = Run(place_of(dump), reading.cluster, writer_of(dump))
     for event in _events(signs, run, signs.read(dump.lines())):
         is_done = event.get("outcome") == Outcome.COMPLETED
         if event["event"] in _TRAINERS_OWN or is_done or "resumed_from_step" in event:

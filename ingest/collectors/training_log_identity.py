@@ -17,6 +17,10 @@ _OF_SLURM = re.compile(r"slurm-(\d{1,18}(?:_\d{1,9})?)")
 # and by the shortest pattern that people give it, %j.out; ranks have fewer digits
 _NUMBER_ONLY = re.compile(r"([1-9]\d{4,17})\.(?:out|err)(?:\.gz|\.zst|\.\d{1,3})*")
 
+# who of a run wrote a log: `rank_3.log`, `node07/train.log`
+_WRITER = re.compile(r"(?i)(?:^|[^a-z])(?:rank|node|host|worker|task|proc)[-_.]?(\d{1,7})(?!\d)")
+_WRITER_LEVELS = 3
+
 
 class Place(NamedTuple):
     """What the path says: a name, and the job of Slurm if it is the name that sbatch gives.
@@ -52,6 +56,14 @@ def place_of(dump: Dump) -> Place:
     if number is not None and number not in folder.split("/"):
         folder = f"{folder}/{number}"[-LONGEST_ID:]
     return Place(folder, None, has_own=False)
+
+
+def writer_of(dump: Dump) -> int | None:
+    """The number of the node or rank that wrote a log, if its name or a folder tells it."""
+    if dump.path is None:
+        return None
+    parts = reversed(as_text(os.path.abspath(dump.path)).split(os.sep)[-_WRITER_LEVELS:])
+    return next((int(found[1]) for part in parts if (found := _WRITER.search(part))), None)
 
 
 def job_of_output(name: str) -> str | None:

@@ -30,10 +30,11 @@ class Launch:
     """How far a launch has come.
 
     `begun_us` is when it began, None where the log does not tell. `seen_us` is the latest time
-    that was told of it. Steps are kept by rank: ranks tell theirs one after another.
+    that was told of it. `writer` is the rank of lines that tell none. Steps are kept by rank:
+    ranks tell theirs one after another.
     """
 
-    def __init__(self, begun_us: int | None) -> None:
+    def __init__(self, begun_us: int | None, writer: int | None = None) -> None:
         self.begun_us = begun_us
         self.seen_us = begun_us or 0
         self.steps: dict[Label, int] = {}
@@ -47,7 +48,7 @@ class Launch:
         self._untold: tuple[int, int, int | None] | None = None  # the progress since
         self._restored: int | None = None
         self._first_step: int | None = None
-        self._spans = Spans()
+        self._spans = Spans(writer)
         self._failures = Failures()
         self._end: Sign | None = None
         self._goal: Sign | None = None

@@ -42,8 +42,9 @@ class Run:
     The events of a launch are held until it trains: who it belongs to may be told after it began.
     """
 
-    def __init__(self, place: Place, cluster: str | None) -> None:
+    def __init__(self, place: Place, cluster: str | None, writer: int | None = None) -> None:
         self._place = place
+        self._writer = writer  # the rank of lines that tell none
         self._cluster = cluster
         self._launch: Launch | None = None
         self._held: list[Event] | None = None
@@ -159,7 +160,7 @@ class Run:
                 self._next_facts[fact] = value
 
     def _open(self, begun_us: int | None) -> Launch:
-        self._launch, self._held = Launch(begun_us), []
+        self._launch, self._held = Launch(begun_us, self._writer), []
         self._marks, self._doubtful, self._earliest = set(), None, None
         self._steps_before.clear()
         return self._launch

@@ -32,12 +32,14 @@ class _Span:
 
 class Spans:
     """What is open now, by phase and rank, and which async saves are still being written.
-    `latest_us` is the latest end; `are_open`: something has not ended.
+    `latest_us` is the latest end; `are_open`: something has not ended. `writer` is the rank of
+    lines that tell none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, writer: int | None) -> None:
         self.latest_us = 0
         self.are_open = False
+        self._writer = writer
         self._open: dict[tuple[Phase, int | None], _Span] = {}
         self._being_written: dict[int | None, int] = {}  # step -> when training went on
 
@@ -54,7 +56,7 @@ class Spans:
         events = self.went_on(label, at_us)
         self._open[phase, _voice(label)] = _Span(at_us, at_us, step, label)
         self.are_open = True
-        return [*events, _event(EventKind.PHASE_START, phase, at_us, label, step)]
+        return [*events, self._event(EventKind.PHASE_START, phase, at_us, label, step)]
 
     def end(
         self,
@@ -104,7 +106,7 @@ class Spans:
         start_us = self._being_written.pop(step, None)
         if length_us is not None:
             start_us = max(at_us - length_us, start_us or 0)
-        written = _event(
+        written = self._event(
             EventKind.PHASE_START,
             Phase.CHECKPOINT_UPLOAD,
             min(at_us if start_us is None else start_us, at_us),
@@ -154,7 +156,7 @@ class Spans:
         span = self._open.pop(key)
         self.are_open = bool(self._open)
         phase = key[0]
-        event = _event(EventKind.PHASE_END, phase, span.told_us, span.label, span.step)
+        event = self._event(EventKind.PHASE_END, phase, span.told_us, span.label, span.step)
         if phase is Phase.CHECKPOINT_SAVE:
             event["ok"] = span.ok
             if span.mode:
@@ -163,6 +165,20 @@ class Spans:
                 self._being_written[span.step] = span.told_us
                 if len(self._being_written) > _MOST_WRITTEN:
                     del self._being_written[next(iter(self._being_written))]
+        return event
+
+    def _event(
+        self, kind: EventKind, phase: Phase, at_us: int, label: Label, step: int | None
+    ) -> Event:
+        event: Event = {"at_us": at_us, "event": kind, "phase": phase}
+        rank = _voice(label)
+        rank = self._writer if rank is None else rank
+        if rank is not None:
+            event["rank"] = rank
+        if label.host is not None:
+            event["host"] = label.host
+        if step is not None:
+            event["step"] = step
         return event
 
 
@@ -183,15 +199,3 @@ def _end_us(span: _Span, at_us: int | None, length_us: int | None) -> int:
         return span.told_us if at_us is None else at_us
     end_us = span.start_us + length_us
     return end_us if at_us is None or abs(at_us - end_us) <= _CLOCKS_TELL_US else at_us
-
-
-def _event(kind: EventKind, phase: Phase, at_us: int, label: Label, step: int | None) -> Event:
-    event: Event = {"at_us": at_us, "event": kind, "phase": phase}
-    rank = _voice(label)
-    if rank is not None:
-        event["rank"] = rank
-    if label.host is not None:
-        event["host"] = label.host
-    if step is not None:
-        event["step"] = step
-    return event

@@ -884,6 +884,28 @@ def test_what_nodes_say_without_ranks_of_the_run_is_said_once(labels: tuple[str,
     ] == phases(told)[1:]
 
 
+def test_saves_that_logs_of_several_nodes_tell_without_ranks_are_saves(tmp_path: Path) -> None:
+    lines = [
+        "2026-03-01 10:00:{:02} Starting run vit",
+        "2026-03-01 10:01:{:02} step 10 loss 1",
+        "2026-03-01 10:02:{:02} Saving checkpoint at step 10",
+        "2026-03-01 10:03:{:02} Saved checkpoint at step 10",
+        "2026-03-01 10:04:{:02} step 20 loss 1",
+    ]
+    for node, late in (("node0", 0), ("node01", 2)):
+        log = tmp_path / node / "train.log"
+        log.parent.mkdir()
+        log.write_text("".join(line.format(late) + "\n" for line in lines))
+    warehouse = tmp_path / "warehouse"
+
+    assert 0 == ingest(warehouse, tmp_path, "--as-of", "2026-03-02T00:00:00Z")
+    assert [("vit", 1, 62.0, 60.0, 60.0)] == rows(
+        warehouse,
+        "select job_id, checkpoint_saves, checkpoint_save_seconds, effective_seconds, "
+        "unsaved_seconds from attempts",
+    )
+
+
 def test_a_load_of_deepspeed_tells_the_step_of_its_folder() -> None:
     told = read(
         "[2026-03-01 10:00:00,000] [Torch] Loading checkpoint from out/global_step20/states.pt...",
