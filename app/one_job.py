@@ -44,6 +44,11 @@ DOUBTS: Final = {
         "counts once",
         _NAMED,
     ),
+    "outside_allocations": (
+        "The times of a log, or of the scheduler's dump, may be of another zone. Here what each of "
+        "them tells is an attempt of its own, and its time counts twice",
+        "Ingest it with its --timezone into a new warehouse",
+    ),
     "counted_twice": (
         "This may be a run that another name tells of too, and whose time counts twice in the "
         "fleet",

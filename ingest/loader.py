@@ -162,12 +162,23 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             "(sacct -o ALL), and ingest them into a new warehouse",
             job,
         )
-    found = links.contradictions(connection, "counted_twice", "runs_at_once", "begun_elsewhere")
+    found = links.contradictions(
+        connection, "counted_twice", "outside_allocations", "runs_at_once", "begun_elsewhere"
+    )
     if (counted := found.get("counted_twice")) is not None:
         _, name, what = counted
         _LOG.warning(
             "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes "
             "them one: ingest it as well (sacct)",
+            name,
+            what,
+        )
+    if (outside := found.get("outside_allocations")) is not None:
+        _, name, what = outside
+        _LOG.warning(
+            "job %s: %s. Both count. Times that tell no zone are of --timezone (without it UTC): "
+            "if those of the log or of the scheduler's dump are of another, ingest them with it "
+            "into a new warehouse (--warehouse)",
             name,
             what,
         )

@@ -85,6 +85,27 @@ compared as (
 
 ),
 
+-- from when to when the scheduler's jobs of trainers held something
+held as (
+
+    select
+        allocations.job_no,
+        min(allocations.begin_us) as begin_us,
+        max(allocations.until_us) as until_us,
+        -- after any other end the next allocation may only not be told yet
+        max_by(told.row_state, allocations.begin_us) in (
+            'COMPLETED', 'FAILED', 'TIMEOUT', 'OUT_OF_MEMORY', 'DEADLINE'
+        ) as is_over
+    from stg_allocations as allocations
+    left join stg_scheduler_events as told
+        on
+            allocations.job_no = told.job_no
+            and allocations.try = told.attempt
+            and told.event = 'attempt_end'
+    group by allocations.job_no
+
+),
+
 told as (
 
     select
@@ -282,6 +303,32 @@ told as (
         and others.is_told
         and holds.chain_no is null
         and others.chain_no is null
+
+    union all
+
+    -- a zone that its times do not tell moves a log away from what it ran in
+    select
+        holds.joined_no as job_no,
+        cast(null as bigint) as attempt,
+        'outside_allocations' as kind,
+        concat(
+            'the scheduler''s job ', holds.scheduler_job,
+            ' held nothing when a log says that it ran under it'
+        ) as what,
+        holds.first_us as at_us
+    from stg_holds as holds
+    inner join stg_launch_links as links
+        on
+            holds.job_no = links.job_no
+            and holds.launch = links.launch
+    inner join held on links.chain_no = held.job_no
+    where
+        holds.is_told
+        and holds.try is null
+        and (
+            holds.last_us < held.begin_us
+            or (holds.first_us > held.until_us and held.is_over)
+        )
 
     union all
 
