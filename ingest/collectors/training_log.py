@@ -156,7 +156,7 @@ def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event
 def _events(signs: Signs, run: Run, told: Iterator[Sign | Step | Trace]) -> Iterator[Event]:
     for sign in told:
         yield from _of_one(signs, run, sign)
-    yield from run.close(signs.last_us())
+    yield from run.close(signs.last_us(), signs.first_us)
 
 
 def _items(signs: Signs, run: Run, told: Iterator[Sign | Step | Steps | Trace]) -> Iterator[Item]:
@@ -165,7 +165,7 @@ def _items(signs: Signs, run: Run, told: Iterator[Sign | Step | Steps | Trace]) 
             yield from run.steps(sign, signs.first_us)
         else:
             yield from _of_one(signs, run, sign)
-    yield from run.close(signs.last_us())
+    yield from run.close(signs.last_us(), signs.first_us)
 
 
 def _of_one(signs: Signs, run: Run, sign: Sign | Step | Trace) -> Iterable[Event]:

@@ -139,12 +139,13 @@ class Run:
         launch = self._launch or self._open(None)
         yield from self._placed(launch.trace(trace))
 
-    def close(self, last_us: int | None) -> Iterator[Event]:
-        """The log ends; `last_us` is the last time that it tells."""
+    def close(self, last_us: int | None, first_us: int | None = None) -> Iterator[Event]:
+        """The log ends; `first_us` and `last_us` are the first and the last time that it tells."""
         if self._launch is None:
             return
         events = self._launch.close(last_us)
-        begun_us, seen_us = self._launch.begun_us, self._launch.seen_us
+        seen_us = self._launch.seen_us
+        begun_us = self._launch.begun_us or (first_us if self._is_first else None)
         self.has_trained |= self._launch.training_us is not None
         self.must_have_trained |= seen_us - (begun_us or seen_us) > _LONGEST_STARTUP_US
         if self._held is not None:
@@ -167,7 +168,7 @@ class Run:
 
     def _over(self) -> Iterator[Event]:
         yield from self.close(None)
-        self._is_first = False
+        self._is_first = self._is_first and self._launch is None
 
     def _begins(self, launch: Launch, sign: Sign) -> bool:
         """Whether a sign begins another launch than the one that is told of."""

@@ -258,7 +258,10 @@ def _cut(blocks: Iterable[Block]) -> Iterator[list[bytes]]:
 
 def _time_of(line: bytes, clock: Clock) -> int | None:
     for piece in reversed(pieces(line)[-_LOOKED_BACK:]):
-        at_us = said(split_bar(piece)[1], clock).at_us
+        behind = split_bar(piece)[1]
+        at_us = said(behind, clock).at_us
+        if at_us is None and behind is not piece:
+            at_us = said(piece, clock).at_us  # that of a pipe, before the bar
         if at_us is not None:
             return at_us
     return None

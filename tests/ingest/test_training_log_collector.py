@@ -1073,7 +1073,7 @@ def test_a_log_with_the_first_of_steps_that_are_told_at_one_distance_tells_a_lau
     steps_told: tuple[int, ...], begun: float | None
 ) -> None:
     told = read(
-        "2026-03-01 10:00:00 the data are read",
+        "2026-03-01 10:00:00 CUDA error: is retried",
         *(f"2026-03-01 10:0{m}:00 step {step} loss 1" for m, step in enumerate(steps_told, 1)),
     )
 
@@ -1438,6 +1438,17 @@ def test_a_log_that_trained_and_of_which_no_line_is_known_to_say_so_is_told_of(
     line: str, is_told_of: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     read("2026-03-01 10:00:00 Starting run demo", "2026-03-01 10:10:00 [batch=20/4800]:", line)
+
+    assert is_told_of == ("none of its lines is known to tell that it trained" in caplog.text)
+
+
+@pytest.mark.parametrize(("minute", "is_told_of"), [(59, False), (61, True)])
+def test_a_long_log_of_which_only_a_failure_is_known_is_told_of(
+    minute: int, is_told_of: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As that of Lightning, whose progress bars tell no step of the run."""
+    died = f"2026-03-01 {10 + minute // 60}:{minute % 60:02}:00 CUDA error: an illegal access"
+    read("2026-03-01 10:00:00 Epoch 0:  10%|# | 10/90 [00:20<03:00,  0.5it/s, v_num=0]", died)
 
     assert is_told_of == ("none of its lines is known to tell that it trained" in caplog.text)
 
