@@ -103,6 +103,14 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
             "[[training_log]] tables of ett.toml: docs/sources/training-log.md",
             dump.name,
         )
+    elif is_told and run.was_interrupted and not run.has_saved:
+        _LOG.warning(
+            "%s: none of its lines is known to tell of a save or of what was restored, so all that "
+            "it trained before an interruption counts as unsaved, unless another file of the run "
+            "tells it; let the trainer log them (Hugging Face: --log_level info), or describe the "
+            "lines in [[training_log]] tables of ett.toml: docs/sources/training-log.md",
+            dump.name,
+        )
     if run.is_year_guessed:
         _LOG.warning(
             "%s: its times tell no year; the year of the file's last change was taken", dump.name

@@ -26,6 +26,7 @@ from ingest.events import Event, EventKind, Item
 _WHILE_TRAINING = frozenset(
     {Means.SAVING, Means.SAVED, Means.PERSISTED, Means.EVALUATING, Means.EVALUATED, Means.TRAINED}
 )
+_OF_STATE = frozenset({Means.SAVING, Means.SAVED, Means.PERSISTED, Means.LOADING, Means.LOADED})
 _BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
 _RANKS_APART_US = 60 * SECOND_US
 _LONGEST_STARTUP_US = 3_600 * SECOND_US
@@ -37,7 +38,9 @@ _LONGEST_NUMBER = 18  # digits
 class Run:
     """What a log tells of one job, or of one job after another. `is_year_guessed`: some of its
     times tell no year. `has_steps`: some step was told; `has_trained`: some launch is known to have
-    trained; `must_have_trained`: some launch saved, evaluated, or went on for over an hour.
+    trained; `must_have_trained`: some launch saved, evaluated, or went on for over an hour;
+    `has_saved`: some line tells of a save or a load; `was_interrupted`: one that trained failed, or
+    was followed by another.
 
     The events of a launch are held until it trains: who it belongs to may be told after it began.
     """
@@ -64,6 +67,8 @@ class Run:
         self.has_steps = False
         self.has_trained = False
         self.must_have_trained = False
+        self.has_saved = False
+        self.was_interrupted = False
 
     def hear(self, sign: Sign, first_us: int | None) -> Iterator[Event]:
         """What a sign says has happened. `first_us` is the first time that the log tells."""
@@ -72,6 +77,7 @@ class Run:
             return
         self.is_year_guessed |= sign.is_year_guessed
         self.must_have_trained |= sign.means in _WHILE_TRAINING
+        self.has_saved |= sign.means in _OF_STATE
         launch = self._launch
         if launch is None or self._begins(launch, sign):
             yield from self._over()
@@ -147,6 +153,7 @@ class Run:
         seen_us = self._launch.seen_us
         begun_us = self._launch.begun_us or (first_us if self._is_first else None)
         self.has_trained |= self._launch.training_us is not None
+        self.was_interrupted |= self._launch.has_failed and _was_training(self._launch)
         self.must_have_trained |= seen_us - (begun_us or seen_us) > _LONGEST_STARTUP_US
         if self._held is not None:
             yield from self._decide(self._launch)
@@ -168,6 +175,8 @@ class Run:
 
     def _over(self) -> Iterator[Event]:
         yield from self.close(None)
+        launch = self._launch
+        self.was_interrupted |= launch is not None and _was_training(launch)
         self._is_first = self._is_first and self._launch is None
 
     def _begins(self, launch: Launch, sign: Sign) -> bool:
@@ -281,6 +290,10 @@ class Run:
         if restart is not None:
             who["run_restart"] = restart
         return who
+
+
+def _was_training(launch: Launch) -> bool:
+    return launch.training_us is not None and not launch.is_trained
 
 
 def _begun_us(sign: Sign, first_us: int | None) -> int | None:

@@ -1453,6 +1453,24 @@ def test_a_long_log_of_which_only_a_failure_is_known_is_told_of(
     assert is_told_of == ("none of its lines is known to tell that it trained" in caplog.text)
 
 
+@pytest.mark.parametrize(
+    ("lines", "is_told_of"),
+    [
+        (("10:03:00 CUDA error: an illegal access",), True),
+        (("10:20:00 step 10 loss 1", "10:21:00 step 15 loss 1"), True),
+        (("10:03:00 {'train_runtime': 316.0}",), False),
+        (("10:02:30 Saving checkpoint", "10:03:00 CUDA error: an illegal access"), False),
+    ],
+)
+def test_a_log_of_an_interrupted_run_that_tells_no_save_is_told_of(
+    lines: tuple[str, ...], is_told_of: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    steps_told = [f"2026-03-01 10:0{m}:00 step {m * 10} loss 1" for m in (1, 2, 3)]
+    read(*steps_told, *(f"2026-03-01 {line}" for line in lines))
+
+    assert is_told_of == ("known to tell of a save" in caplog.text)
+
+
 def test_a_log_of_nothing_known_is_refused_with_a_remedy() -> None:
     with pytest.raises(UnreadableDump, match=r"no line that a pattern .* ett.toml"):
         read("2026-03-01 10:00:00 Listening on port 80")
