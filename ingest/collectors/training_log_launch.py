@@ -30,7 +30,7 @@ class Launch:
     """How far a launch has come.
 
     `begun_us` is when it began, None where the log does not tell. `seen_us` is the latest time
-    that was told of it. `writer` is the rank of lines that tell none. Steps are kept by rank:
+    that was told of it. `writer` is the node or rank whose log it is. Steps are kept by rank:
     ranks tell theirs one after another.
     """
 

@@ -47,7 +47,7 @@ class Run:
 
     def __init__(self, place: Place, cluster: str | None, writer: int | None = None) -> None:
         self._place = place
-        self._writer = writer  # the rank of lines that tell none
+        self._writer = writer  # the node or rank whose log it is
         self._cluster = cluster
         self._launch: Launch | None = None
         self._held: list[Event] | None = None

@@ -32,8 +32,8 @@ class _Span:
 
 class Spans:
     """What is open now, by phase and rank, and which async saves are still being written.
-    `latest_us` is the latest end; `are_open`: something has not ended. `writer` is the rank of
-    lines that tell none.
+    `latest_us` is the latest end; `are_open`: something has not ended. `writer` is the node
+    or rank whose log it is.
     """
 
     def __init__(self, writer: int | None) -> None:
@@ -45,7 +45,7 @@ class Spans:
 
     def begin(self, phase: Phase, label: Label, at_us: int, step: int | None) -> list[Event]:
         """It begins, or goes on."""
-        span = self._open.get((phase, _voice(label)))
+        span = self._open.get((phase, self._voice(label)))
         if span is not None and _is_same(span, at_us, step):
             span.told_us = max(span.told_us, at_us)
             span.step = span.step if step is None else step
@@ -54,7 +54,7 @@ class Spans:
         if len(self._open) >= _MOST_OPEN:
             return []
         events = self.went_on(label, at_us)
-        self._open[phase, _voice(label)] = _Span(at_us, at_us, step, label)
+        self._open[phase, self._voice(label)] = _Span(at_us, at_us, step, label)
         self.are_open = True
         return [*events, self._event(EventKind.PHASE_START, phase, at_us, label, step)]
 
@@ -73,7 +73,7 @@ class Spans:
         took, if the line tells it.
         """
         events: list[Event] = []
-        span = self._open.get((phase, _voice(label)))
+        span = self._open.get((phase, self._voice(label)))
         if self._is_written(span, phase, step, mode) and at_us is not None and length_us is None:
             return self.written(label, at_us, step, None)
         if span is None or (step is not None and span.step not in (step, None)):
@@ -82,7 +82,7 @@ class Spans:
             if start_us is None or (length_us is None and phase is not Phase.CHECKPOINT_SAVE):
                 return []
             events = self.begin(phase, label, start_us, step)
-            span = self._open.get((phase, _voice(label)))
+            span = self._open.get((phase, self._voice(label)))
             if span is None:
                 return events
         span.step = span.step if step is None else step
@@ -97,7 +97,7 @@ class Spans:
         """The background part of an async save is over: from when training went on, unless it tells
         that it took less.
         """
-        key = (Phase.CHECKPOINT_SAVE, _voice(label))
+        key = (Phase.CHECKPOINT_SAVE, self._voice(label))
         save = self._open.get(key)
         is_over = save is not None and save.is_done and save.step in (step, None)
         events = [self._close(key)] if is_over else []
@@ -124,7 +124,7 @@ class Spans:
         over = [
             key
             for key, span in self._open.items()
-            if key[1] in (_voice(label), None) or at_us - span.told_us > _RANKS_APART_US
+            if key[1] in (self._voice(label), None) or at_us - span.told_us > _RANKS_APART_US
         ]
         return [self._close(key) for key in over]
 
@@ -167,12 +167,19 @@ class Spans:
                     del self._being_written[next(iter(self._being_written))]
         return event
 
+    def _voice(self, label: Label) -> int | None:
+        """Whose events these are. Labels may count the ranks of a node: where each node has a log
+        of its own it is one voice, and in one log nodes whose lines tell the same rank, or none.
+        """
+        if self._writer is not None:
+            return self._writer
+        return label.local_rank if label.rank is None else label.rank
+
     def _event(
         self, kind: EventKind, phase: Phase, at_us: int, label: Label, step: int | None
     ) -> Event:
         event: Event = {"at_us": at_us, "event": kind, "phase": phase}
-        rank = _voice(label)
-        rank = self._writer if rank is None else rank
+        rank = self._voice(label)
         if rank is not None:
             event["rank"] = rank
         if label.host is not None:
@@ -180,11 +187,6 @@ class Spans:
         if step is not None:
             event["step"] = step
         return event
-
-
-def _voice(label: Label) -> int | None:
-    """Whose events these are: nodes whose lines tell the same rank, or none, are one."""
-    return label.local_rank if label.rank is None else label.rank
 
 
 def _is_same(span: _Span, at_us: int, step: int | None) -> bool:

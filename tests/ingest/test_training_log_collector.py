@@ -884,7 +884,10 @@ def test_what_nodes_say_without_ranks_of_the_run_is_said_once(labels: tuple[str,
     ] == phases(told)[1:]
 
 
-def test_saves_that_logs_of_several_nodes_tell_without_ranks_are_saves(tmp_path: Path) -> None:
+@pytest.mark.parametrize("label", ["", "[rank0]: ", "[default0]: "])
+def test_saves_that_logs_of_several_nodes_tell_without_ranks_are_saves(
+    label: str, tmp_path: Path
+) -> None:
     lines = [
         "2026-03-01 10:00:{:02} Starting run vit",
         "2026-03-01 10:01:{:02} step 10 loss 1",
@@ -895,7 +898,7 @@ def test_saves_that_logs_of_several_nodes_tell_without_ranks_are_saves(tmp_path:
     for node, late in (("node0", 0), ("node01", 2)):
         log = tmp_path / node / "train.log"
         log.parent.mkdir()
-        log.write_text("".join(line.format(late) + "\n" for line in lines))
+        log.write_text("".join(f"{label}{line.format(late)}\n" for line in lines))
     warehouse = tmp_path / "warehouse"
 
     assert 0 == ingest(warehouse, tmp_path, "--as-of", "2026-03-02T00:00:00Z")
