@@ -136,15 +136,16 @@ def _newest(selector: str) -> str:
     return f"({selector} or ({past} unless on () {_PRESENT}))"
 
 
-def _gpu(matchers: str) -> str:
-    newest = _newest(f'ett_gpu_seconds{{{_TEAM}, window="$window", {matchers}}}')
+def _gpu(matchers: str, window: str = "$window") -> str:
+    newest = _newest(f'ett_gpu_seconds{{{_TEAM}, window="{window}", {matchers}}}')
     return f"max by (team, area, window) {newest}"
 
 
-def _ratio(by: str = "") -> str:
+def _ratio(by: str = "", window: str = "$window") -> str:
     grouped = f" by ({by})" if by else ""
     part, whole = (
-        f"sum{grouped} ({_gpu(matchers)})" for matchers in ('area="effective"', _INSTRUMENTED)
+        f"sum{grouped} ({_gpu(matchers, window)})"
+        for matchers in ('area="effective"', _INSTRUMENTED)
     )
     # who never trained has no effective time: that is 0, and the worst of all
     return f"({part} or 0 * {whole}) / ({whole} > 0)"
@@ -190,7 +191,8 @@ def _is_it_good(app_url: str, limits: Thresholds) -> list[Any]:
     stale, very_stale = (
         int(hours * 3600) for hours in (limits.stale_hours, limits.very_stale_hours)
     )
-    budget = f"1 - (1 - ({_ratio()})) / (1 - {_target()})"
+    # of a month whatever window is chosen, as in the app; a target of all leaves no share to be of
+    budget = f"1 - (1 - ({_ratio(window='28d')})) / (1 - {_target()} > 0)"
     # none is said only where the list could be read
     none = '0 * max(ett_exporter_read_success{view="regressions"} == 1)'
     return [
@@ -199,8 +201,8 @@ def _is_it_good(app_url: str, limits: Thresholds) -> list[Any]:
         ),
         _stat("Loss budget left", "", "percentunit", app_url, 6, budget)
         .description(
-            "What is left of the share that may be lost: 1 - loss / (1 - target). The target of "
-            "the chosen teams; where theirs differ, the fleet's."
+            f"{glossary()['loss_budget'].meaning} Of 28 days whatever window is chosen. The target "
+            "of the chosen teams; where theirs differ, the fleet's."
         )
         .thresholds(_steps((None, "red"), (0, "orange"), (0.25, "green"))),
         _stat(
@@ -239,9 +241,8 @@ def _where(app_url: str) -> list[Any]:
     lost = f"sum by (team) ({_gpu(_LOST_AREAS)}) / 3600"
     month = _of_team("ett_effective_ratio", window="28d")
     change = f"{_ratio('team')} - {month}"
-    burn = (
-        f"(1 - {_ratio('team')}) / on (team) group_left () (1 - max by (team) (ett_target_ratio))"
-    )
+    allowed = "(1 - max by (team) (ett_target_ratio) > 0)"
+    burn = f"(1 - {_ratio('team')}) / on (team) group_left () {allowed}"
     teams = _framed(
         table.Panel(), "Teams", "ett_gpu_ratio", "none", app_url, f"/?{_TEAM_OF_ROW}"
     ).grid_pos(GridPos(h=8, w=12, x=12, y=14))

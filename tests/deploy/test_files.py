@@ -144,16 +144,33 @@ def test_the_loss_budget_is_held_against_the_target_of_the_chosen_team(
         promtool,
         tmp_path,
         {
-            'ett_gpu_seconds{team="a", area="effective", window="1d"}': "96x4",
-            'ett_gpu_seconds{team="a", area="unsaved", window="1d"}': "32x4",
-            'ett_gpu_seconds{team="b", area="effective", window="1d"}': "64x4",
-            'ett_gpu_seconds{team="b", area="unsaved", window="1d"}': "64x4",
+            'ett_gpu_seconds{team="a", area="effective", window="28d"}': "96x4",
+            'ett_gpu_seconds{team="a", area="unsaved", window="28d"}': "32x4",
+            'ett_gpu_seconds{team="b", area="effective", window="28d"}': "64x4",
+            'ett_gpu_seconds{team="b", area="unsaved", window="28d"}': "64x4",
+            'ett_gpu_seconds{team="a", area="unsaved", window="1d"}': "128x4",
             'ett_target_ratio{team="a"}': "0.5x4",
             'ett_target_ratio{team="b"}': "0.75x4",
             'ett_target_ratio{team="fleet"}': "0.75x4",
         },
         {("Loss budget left", "1h"): [("{}", left)]},
         team,
+    )
+
+
+@pytest.mark.prometheus
+def test_a_target_of_all_leaves_no_budget_to_be_a_share_of(promtool: str, tmp_path: Path) -> None:
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_gpu_seconds{team="a", area="effective", window="28d"}': "96x4",
+            'ett_gpu_seconds{team="a", area="unsaved", window="28d"}': "32x4",
+            'ett_gpu_seconds{team="a", area="unsaved", window="1d"}': "32x4",
+            'ett_target_ratio{team="a"}': "1x4",
+        },
+        {("Loss budget left", "1h"): [], ("Teams: D", "1h"): []},
+        "a",
     )
 
 
@@ -358,13 +375,18 @@ def _holds(
     told: Mapping[tuple[str, str], list[tuple[str, float]]],
     team: str | None = None,
 ) -> None:
-    """What the first query of a panel says, by its title and the time: labels and values.
+    """What a query of a panel says, the first or as `Title: B`, by that and the time: labels and
+    values.
 
     Without a team, of all as the dashboard asks for them.
     """
     chosen = every_team() if team is None else team
     drawn = [panel for panel in reversed(panels()) if panel.get("targets")]
-    first = {panel["title"]: panel["targets"][0]["expr"] for panel in drawn}
+    asked = {panel["title"]: panel["targets"][0]["expr"] for panel in drawn} | {
+        f"{panel['title']}: {query['refId']}": query["expr"]
+        for panel in drawn
+        for query in panel["targets"]
+    }
     whole = {
         "evaluation_interval": "30m",
         "tests": [
@@ -375,7 +397,7 @@ def _holds(
                 ],
                 "promql_expr_test": [
                     {
-                        "expr": first[title].replace("$team", chosen).replace("$window", "1d"),
+                        "expr": asked[title].replace("$team", chosen).replace("$window", "1d"),
                         "eval_time": at,
                         "exp_samples": [
                             {"labels": labels, "value": value} for labels, value in samples
