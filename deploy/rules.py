@@ -48,7 +48,7 @@ def recorded() -> dict[str, tuple[str, dict[str, str]]]:
     attempts = "max by (team, outcome, window) (ett_attempts{%s})"
     for suffix, by, labels in (("", "team, window", {}), ("#fleet", "window", {"team": "fleet"})):
         preempted = f"sum by ({by}) ({attempts % _PREEMPTED})"
-        ended = f"sum by ({by}) ({attempts % ''})"
+        ended = f"(sum by ({by}) ({attempts % ''}) > 0)"
         rules[f"team_window:ett_preempted:sum{suffix}"] = (preempted, dict(labels))
         rules[f"team_window:ett_preemption:ratio{suffix}"] = (f"{preempted} / {ended}", labels)
     came = {
