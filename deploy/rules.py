@@ -269,6 +269,15 @@ def _of_the_exporter() -> tuple[Alert, ...]:
             "/data",
         ),
         Alert(
+            # two exporters of one warehouse differ for a moment only
+            "EttPublicationsDiffer",
+            "max(ett_published_timestamp_seconds) - min(ett_published_timestamp_seconds) > 0",
+            "15m", "ticket", "Exporters of this Prometheus show different publications",
+            "Their publications are {{ $value | humanizeDuration }} apart. Where two have a number "
+            "of one name, rules and dashboard take the greater: it may be of neither warehouse.",
+            "/data",
+        ),
+        Alert(
             "EttExporterDown", 'up{job="ett"} == 0 or absent(up{job="ett"})', "10m", "page",
             "The ETT exporter does not answer", "No number of ETT reaches Prometheus.", "/data",
             is_scraped=False,

@@ -241,7 +241,7 @@ def test_stale_data_silences_every_alert_on_numbers_and_not_what_may_be_its_caus
 
     assert {
         "EttDataStale", "EttExporterDown", "EttExporterReadFailing", "EttIngestRejectsHigh",
-        "EttWatchStalled",
+        "EttPublicationsDiffer", "EttWatchStalled",
     } == alerts - silenced  # fmt: skip
 
 
