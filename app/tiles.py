@@ -62,7 +62,7 @@ def kpi(
         elif enough:
             st.caption(f"{note}; {few_before(rested_on)}")
         else:
-            st.caption(f"n = {rests_on}, too few to compare")
+            st.caption(f"{note}; n = {rests_on}, too few to compare")
 
 
 def is_enough(count: int | None) -> bool:

@@ -323,6 +323,10 @@ def test_too_few_attempts_are_grey_and_not_compared(warehouse: Path) -> None:
 
     assert ":gray[100.0 %]" == page.metric[0].value
     assert "" == page.metric[0].delta
+    # beside what it is held against all the same: that is no comparison with days before
+    told = [each.value for each in page.caption]
+    assert "target 90 %, 10.0 pp above; n = 1, too few to compare" in told
+    assert "p50 of 1; p90 1.0 s; n = 1, too few to compare" in told
 
 
 @pytest.mark.parametrize(("before", "is_compared"), [(4, False), (5, True)])
@@ -356,7 +360,7 @@ def test_of_few_attempts_too_it_is_said_why_there_is_nothing(warehouse: Path) ->
 
     # five numbers and the team's tile; of its one end the preemption ratio alone is known
     assert 6 == told.count("Not reported by ` events ` dumps")
-    assert 1 == told.count("n = 1, too few to compare")
+    assert 1 == told.count("0 of 1 ends; n = 1, too few to compare")
 
 
 def test_a_format_that_may_report_more_is_not_said_to_report_nothing(warehouse: Path) -> None:
