@@ -44,6 +44,15 @@ def padded(days: pl.DataFrame) -> list[datetime] | None:
     return [_midnight(first) - _HALF_DAY, _midnight(last) + _HALF_DAY]
 
 
+def told(days: pl.DataFrame) -> pl.DataFrame:
+    """The days that lines are drawn through: the complete ones of `days`, all where none is.
+
+    A page of days of which none is complete says so, and its numbers are of them all the same.
+    """
+    complete = days.filter("is_complete")
+    return days if complete.is_empty() else complete
+
+
 def dots(values: pl.Series, size: int, *, is_marked: bool) -> dict[str, Any]:
     """Mode and marker of a line by day: a day between two without a value is always a dot.
 

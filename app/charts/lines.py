@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.charts.canvas import drawn
-from app.charts.days import dots, few_days
+from app.charts.days import dots, few_days, told
 from app.palette import Palette
 
 
@@ -34,10 +34,10 @@ def lines_by_day(
     """Lines of `days` (day, is_complete, a column for each line, and `previous_<column>` of the
     first, which is a thin grey line). `show`: a value in words; `axis`: settings of the y axis.
     """
-    complete = days.filter("is_complete")
+    shown = told(days)
     notes = []
     for line in lines:
-        known = complete.drop_nulls(line.column)
+        known = shown.drop_nulls(line.column)
         if known.height and len(lines) > 1:
             notes.append(
                 {
@@ -55,7 +55,7 @@ def lines_by_day(
         height,
         [
             _previous(days, lines[0], show, palette),
-            *(_drawn_line(complete, line, show, palette) for line in lines),
+            *(_drawn_line(shown, line, show, palette) for line in lines),
         ],
         margin={"t": 12, "r": 56 if len(lines) > 1 else 8},
         x=few_days(days, 4),

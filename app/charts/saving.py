@@ -13,7 +13,7 @@ import polars as pl
 
 from app import intervals, words
 from app.charts.canvas import bars, drawn, named_rows
-from app.charts.days import day_axis
+from app.charts.days import day_axis, told
 from app.palette import AREA_PATTERN, Palette, translucent
 
 SHORTEST, LONGEST = 60.0, 4 * 3600.0  # the axis of intervals, wider where a mark needs it
@@ -55,7 +55,7 @@ def costs_by_day(
         ("unsaved_hours", "unsaved", palette.area("unsaved"), "solid"),
         ("blocked_hours", "blocked by saves", palette.text, "dash"),
     )
-    complete = days.filter(pl.col("is_complete"))
+    shown = told(days)
     most = days.select(pl.max_horizontal("unsaved_hours", "blocked_hours").max()).item() or 0.0
     return drawn(
         palette,
@@ -67,7 +67,7 @@ def costs_by_day(
                 if previous.height
             ),
             *(
-                _line(complete, column, name, colour, dash, 2.25, unit)
+                _line(shown, column, name, colour, dash, 2.25, unit)
                 for column, name, colour, dash in lines
             ),
         ],
@@ -80,7 +80,7 @@ def costs_by_day(
             "ticklabelstandoff": 6,
         },
         hovermode="x unified",
-        annotations=_ends(complete, lines, palette),
+        annotations=_ends(shown, lines, palette),
     )
 
 

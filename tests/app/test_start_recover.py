@@ -321,6 +321,15 @@ def test_lines_are_named_at_their_end() -> None:
     assert ["solid", "dash"] == [line.line.dash for line in figure.data[1:]]
 
 
+def test_where_no_day_is_complete_a_line_shows_what_the_page_speaks_of() -> None:
+    days = waited(1.0).select(
+        "day", is_complete=pl.lit(value=False), hit="p50_seconds", previous_hit="p50_seconds"
+    )
+    figure = lines_by_day(days, (Line("hit", "hit"),), str, {}, LIGHT, 180)
+
+    assert [1.0] == list(figure.data[1].y)
+
+
 def test_team_names_are_no_markup_beside_their_shutdown() -> None:
     teams = pl.DataFrame(
         {"team": [serving.HOSTILE], "publishing_ratio": [0.7], "text": ["70 % of 1.2k"]}
