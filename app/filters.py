@@ -196,7 +196,10 @@ def _held(window: Mapping[str, Any]) -> str:
     by_gpu, by_wall = window.get("gpu_seconds") or 0, window.get("wall_seconds") or 0
     if by_wall and not by_gpu:
         return f"{words.hours(by_wall)} hours, GPUs unknown"
-    return f"{words.hours(by_gpu)} GPU-hours"
+    # a warehouse that an earlier release published does not count them
+    unknown = window.get("attempts_of_unknown_gpus") or 0
+    without = f" without {words.many(unknown, 'attempt')} of unknown GPUs" if unknown else ""
+    return f"{words.hours(by_gpu)} GPU-hours{without}"
 
 
 def by_day(sql: str, chosen: Scope, *more: object) -> pl.DataFrame:

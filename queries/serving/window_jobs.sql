@@ -9,6 +9,7 @@ present as (
     select
         job_id,
         count(*) as attempts,
+        count(*) filter (where gpus is null) as attempts_of_unknown_gpus,
         max(case when outcome = 'preempted' and ended_day <= last_day then 1 else 0 end)
             as is_preempted
     from attempts
@@ -29,6 +30,7 @@ counted as (
     select
         count(*) as jobs,
         cast(coalesce(sum(attempts), 0) as bigint) as attempts,
+        cast(coalesce(sum(attempts_of_unknown_gpus), 0) as bigint) as attempts_of_unknown_gpus,
         sum(is_preempted) as jobs_preempted
     from present
 
@@ -37,6 +39,8 @@ counted as (
 select
     jobs,
     attempts,
+    -- in no sum of GPU-seconds
+    attempts_of_unknown_gpus,
     -- as a day says it
     jobs as jobs_running,
     attempts as attempts_running,

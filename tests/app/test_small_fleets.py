@@ -93,3 +93,19 @@ def test_where_nothing_was_interrupted_nothing_is_left_out_of_what_is_counted(fo
     ingest(folder, attempt("a", 1, STARTED, trains=3600.0), AS_OF)
 
     assert not any("Not counted" in each for each in said(open_page(FAILURES)))
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES])
+def test_a_page_says_how_many_attempts_are_in_none_of_its_gpu_hours(
+    folder: Path, path: str
+) -> None:
+    told = [
+        attempt(job_id, 1, STARTED, trains=3500.0, gpus=gpus)
+        for job_id, gpus in (("a", 8), ("b", None), ("c", None))
+    ]
+    ingest(folder, [event for events in told for event in events], AS_OF)
+
+    assert any(
+        "3 jobs, 3 attempts, 8.0 GPU-hours without 2 attempts of unknown GPUs" in each
+        for each in said(open_page(path))
+    )
