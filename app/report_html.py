@@ -15,7 +15,7 @@ import polars as pl
 from plotly.offline import get_plotlyjs
 
 from app import kpis, words
-from app.charts.cascade import cascade
+from app.charts.cascade import cascade, marks_told
 from app.charts.moved import moved
 from app.charts.trend import ett_by_day
 from app.digest import Digest, Number
@@ -154,7 +154,7 @@ def _where(digest: Digest) -> str:
     ]
     return _card(
         "Where the GPU-hours went",
-        "What took its part, from all to effective? Slanted lines: after an interruption.",
+        f"What took its part, from all to effective? {marks_told(digest.areas)}".rstrip(),
         _figure(figure, "where", "GPU-hours by area, from all to effective", digest),
         _hidden(_table(("area", "GPU-hours", "share", "change"), rows)),
     )

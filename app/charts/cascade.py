@@ -69,6 +69,17 @@ def cascade(areas: pl.DataFrame, palette: Palette, top: str, top_text: str) -> g
     )
 
 
+def marks_told(areas: pl.DataFrame) -> str:
+    """What the marks mean that `cascade` draws of these areas; empty where it draws none."""
+    drawn_areas = areas.filter(pl.col("amount") > 0)
+    told = []
+    if drawn_areas["is_recovery"].any():
+        told.append("Slanted lines over start-up: after an interruption.")
+    if _axis_start(areas, float(areas["amount"].sum())) > 0:
+        told.append("A bar that begins with // is cut at the left.")
+    return " ".join(told)
+
+
 @dataclass(frozen=True, slots=True)
 class _Bar:
     row: str

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import alts, data, evidence, filters, one_job, parts, words
 from app.attempt_areas import areas_of
-from app.charts.cascade import cascade
+from app.charts.cascade import cascade, marks_told
 from app.charts.gantt import MOST_ATTEMPTS, gantt
 
 PAGE, JOBS_PAGE = "views/job.py", "views/jobs.py"
@@ -201,6 +201,8 @@ with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
             sql=one_job.AREAS,
             least_width=parts.LABELLED,
         )
+        if how_to_read := marks_told(areas):
+            st.caption(how_to_read)
 with right:
     with parts.card("How it ended", "What stopped it, and who says so?", parts.SPARKLINE):
         one_job.why(one, detail)

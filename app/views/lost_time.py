@@ -162,9 +162,10 @@ if area == filters.ALL:
             sql=BY_DAY,
         )
         parts.legend(by_day["area"].unique().to_list())
+        slanted = "Slanted lines over start-up: after an interruption. "
         st.caption(
-            "Slanted lines: start-up after an interruption. The axis does not begin at zero. "
-            "A day that is not complete is pale."
+            f"{slanted if by_day['is_recovery'].any() else ''}"
+            "The axis does not begin at zero. A day that is not complete is pale."
         )
 else:
     with parts.card(f"{words.area(area)} by day", "Which days had more of it, and than before?"):

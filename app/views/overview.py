@@ -18,7 +18,7 @@ from app import (
     selects,
     words,
 )
-from app.charts.cascade import cascade
+from app.charts.cascade import cascade, marks_told
 from app.charts.moved import JOB_MIX, moved
 from app.charts.trend import bounds, ett_by_day
 from app.sparkline import small_team
@@ -114,11 +114,8 @@ with (
             on_pick=look_at,
             least_width=parts.LABELLED,
         )
-        is_cut = now["lost_amount"] is not None and now["lost_amount"] < whole / 2
-        st.caption(
-            "Slanted lines: start-up after an interruption."
-            + (" The long bars are cut at the left." if is_cut else "")
-        )
+        if how_to_read := marks_told(areas):
+            st.caption(how_to_read)
     if most_lost := kpis.largest_loss(by_area):
         st.button(
             f"Look at {words.area(most_lost)}, the largest loss",

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from app.charts import gantt_marks
-from app.charts.cascade import cascade
+from app.charts.cascade import cascade, marks_told
 from app.charts.gantt import MOST_ATTEMPTS, MOST_BARS, gantt, thinned
 from app.charts.moved import moved
 from app.charts.shares import unaccounted
@@ -166,6 +166,22 @@ def test_recovery_is_hatched_within_its_area() -> None:
     assert [("all", ""), ("scheduling", ""), ("scheduling", "\\"), ("effective", "")] == [
         (bar.y[0], bar.marker.pattern.shape) for bar in bars
     ]
+
+
+def test_the_marks_of_a_cascade_are_told_where_they_are_drawn_and_only_there() -> None:
+    again = areas(scheduling=5.0).with_columns(is_recovery=True)
+    slanted = "Slanted lines over start-up: after an interruption."
+    cut = "A bar that begins with // is cut at the left."
+
+    assert "" == marks_told(areas(effective=40.0, unsaved=60.0))
+    # of the bars, uninstrumented is one
+    assert "" == marks_told(areas(effective=29.0, unsaved=1.0, uninstrumented=70.0))
+    assert cut == marks_told(areas(effective=90.0, unsaved=10.0))
+    assert slanted == marks_told(pl.concat([areas(effective=10.0, unsaved=60.0), again]))
+    assert f"{slanted} {cut}" == marks_told(pl.concat([areas(effective=90.0), again]))
+    assert cut == marks_told(
+        pl.concat([areas(effective=90.0, unsaved=5.0), again.with_columns(amount=0.0)])
+    )
 
 
 def test_long_bars_are_cut_only_where_little_is_lost() -> None:

@@ -109,3 +109,15 @@ def test_a_page_says_how_many_attempts_are_in_none_of_its_gpu_hours(
         "3 jobs, 3 attempts, 8.0 GPU-hours without 2 attempts of unknown GPUs" in each
         for each in said(open_page(path))
     )
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST])
+def test_slanted_lines_are_told_of_only_where_something_started_again(
+    folder: Path, path: str
+) -> None:
+    told = attempt("a", 1, STARTED, trains=3600.0, saves_every=900.0)
+    ingest(folder, told, AS_OF)
+
+    figures = [each.value for each in open_page(path).caption if "first batch" not in each.value]
+    assert not any("Slanted" in each for each in figures)
+    assert path == LOST or "A bar that begins with // is cut at the left." in figures
