@@ -27,6 +27,7 @@ _MORE: Final = (
     (10, "Ten more jobs running go"),
     (1, "One more job running goes"),
 )
+_LINE_DAYS: Final = 7  # before the last ones, as in the view preemptions_by_load
 _HATCH: Final[Mapping[str, str]] = {"/": "-45deg", "x": "45deg", ".": "135deg", "-": "0deg"}
 
 
@@ -202,6 +203,9 @@ def shares_told(domains: pl.DataFrame) -> list[tuple[str, str]]:
 def load_sentence(load: pl.DataFrame) -> str:
     """What the scatter of preemptions and load says, from its own columns."""
     if load.is_empty() or load["fitted_ratio"][0] is None:
+        # of seven days there is a line, unless none of them differs from the others
+        if load.filter(~pl.col("is_recent")).height >= _LINE_DAYS:
+            return "Before the last 7 days equally many jobs ran on each: there is no line."
         return "There are too few days for a line."
     jobs = load["jobs_running"].to_numpy()
     # no more than days differ by: what a hundred would do, days with ten jobs do not say

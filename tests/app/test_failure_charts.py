@@ -280,7 +280,13 @@ def test_the_sentence_says_on_which_side_of_the_line_the_last_days_lie() -> None
     assert "within what days vary" in quiet
     assert "each weighing as much as attempts ended on it, lie 20.0 pp above it: the" in above
     assert "10.0 pp below it: the scheduler took less" in below
-    assert "too few days" in load_sentence(load((40, 0.1), fitted=None))
+    assert "too few days" in load_sentence(load(*[(40, 0.1)] * 13, fitted=None))
+
+
+def test_enough_days_with_equally_many_jobs_are_not_called_too_few() -> None:
+    told = load_sentence(load(*[(40, 0.1)] * 14, fitted=None))
+
+    assert "Before the last 7 days equally many jobs ran on each: there is no line." == told
 
 
 def test_names_above_a_table_of_one_row_have_room() -> None:
