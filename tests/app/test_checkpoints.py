@@ -120,6 +120,30 @@ def test_what_still_runs_is_train_loop_that_was_not_interrupted(
     )
 
 
+@pytest.mark.parametrize(
+    ("weight", "gpus", "rate"), [("wall", None, 0), ("gpu", 8, 0), ("gpu", None, None)]
+)
+def test_where_all_still_run_it_is_known_that_nothing_was_interrupted(
+    tmp_path: Path, weight: str, gpus: int | None, rate: float | None
+) -> None:
+    """It was last heard of on the next day, which is not complete."""
+    steady = attempt("steady", 1, START, trains=40 * 3600, saves_every=3600, gpus=gpus)[:-1]
+    ingest(tmp_path, steady, START + timedelta(days=2))
+    day = START.date()
+
+    found, fleet = (
+        macro(tmp_path, f"from window_checkpoints('{team}', 'all', $1, $1, '{weight}')", day)[0]
+        for team in ("ranking", "fleet")
+    )
+
+    assert rate == fleet["fleet_interruptions_per_job_day"]
+    assert (0, 0, rate) == (
+        found["attempts"],
+        found["interruptions"],
+        found["interruptions_per_job_day"],
+    )
+
+
 def test_a_team_with_few_interruptions_is_judged_by_the_fleet(ingested: Path) -> None:
     sql = "from modelled_checkpoints('fleet', 'all', $1, $2, 'wall') order by job_id, attempt"
     found = macro(ingested, sql, *WINDOW)
