@@ -32,6 +32,10 @@ _LOG = logging.getLogger("ingest")
 
 _SOME_DAY = Clock(ZoneInfo("UTC"), 4_000_000_000_000_000)
 _UNTIMED_SIGNS = 2  # that make a log which tells no times
+_UNNUMBERED = (
+    "no line that tells a step tells its number: keep the progress bar in the log (Hugging Face: "
+    "disable_tqdm=False), or let a [[training_log]] pattern of ett.toml name it (?P<step>...)"
+)
 # the agent of torchrun tells its own story; a page that shows a piece of a log is none
 _OTHERS = re.compile(
     rb"torch[/.]distributed[/.](?:launcher[/.]api|elastic[/.]agent[/.])|^\s{0,3}```", re.MULTILINE
@@ -64,7 +68,8 @@ def is_told_by(own: tuple[Pattern, ...], head: bytes) -> bool:
     ]
     signs = Signs(patterns(own), _SOME_DAY)
     untimed = {_weight(sign) for sign in signs.read(lines)}
-    return True in untimed or len(untimed - {False}) + signs.untimed_steps >= _UNTIMED_SIGNS
+    steps = signs.untimed_steps + signs.unnumbered_steps
+    return True in untimed or len(untimed - {False}) + steps >= _UNTIMED_SIGNS
 
 
 def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
@@ -96,6 +101,8 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
             "its lines: python train.py 2>&1 | ts '%%Y-%%m-%%dT%%H:%%M:%%.S%%z'",
             dump.name,
         )
+    elif is_told and signs.unnumbered_steps and not run.has_steps:
+        _LOG.warning("%s: %s, so no step was read", dump.name, _UNNUMBERED)
     elif is_told and run.must_have_trained and not run.has_trained:
         _LOG.warning(
             "%s: none of its lines is known to tell that it trained, so none of its time counts as "
@@ -116,7 +123,7 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
             "%s: its times tell no year; the year of the file's last change was taken", dump.name
         )
     if not is_told:
-        raise UnreadableDump(_nothing(dump.name, has_signs=signs.has_signs))
+        raise UnreadableDump(_nothing(dump.name, signs))
 
 
 def _place(dump: Dump) -> Place:
@@ -195,8 +202,10 @@ def _weight(sign: Sign | Step | Trace) -> str | bool:
     return sign.at_us is not None or sign.pattern.name
 
 
-def _nothing(name: str, *, has_signs: bool) -> str:
-    if has_signs:
+def _nothing(name: str, signs: Signs) -> str:
+    if signs.unnumbered_steps:
+        return f"{name}: {_UNNUMBERED}, so nothing can be counted."
+    if signs.has_signs:
         return (
             f"{name} tells no time on the lines that say what the trainer did, so nothing can be "
             "counted. Let the logger print times (Hugging Face: --log_level info and a "

@@ -58,13 +58,15 @@ class Sign(NamedTuple):
 
 class Signs:
     """Reads a log once. `first_us` is the first time that its first lines tell; `has_signs`: some
-    line meant something; `untimed_steps` counts the steps that no time was told of.
+    line meant something; `untimed_steps` counts the steps that no time was told of,
+    `unnumbered_steps` those of which no number was.
     """
 
     def __init__(self, patterns: Patterns, clock: Clock) -> None:
         self.first_us: int | None = None
         self.has_signs = False
         self.untimed_steps = 0
+        self.unnumbered_steps = 0
         self._patterns = patterns
         self._marks = [*(mark.decode() for mark in patterns.marks), HEADER.decode()]
         self._clock = clock
@@ -178,7 +180,8 @@ class Signs:
         for pattern, match in found:
             if pattern.means is Means.STEP:
                 step = _step(told, match, done)
-                self.untimed_steps += step is None
+                self.untimed_steps += told.at_us is None
+                self.unnumbered_steps += told.at_us is not None and step is None
                 if step is not None:
                     is_plain = rest is line and stamp is None
                     if len(found) == 1 and is_plain and _is_digit_by_digit(match):

@@ -1428,6 +1428,18 @@ def test_a_log_whose_steps_tell_no_time_says_so(caplog: pytest.LogCaptureFixture
     assert "no line that tells a step tells a time" in caplog.text
 
 
+def test_a_log_whose_steps_tell_a_time_and_no_number_says_that(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    step = "2026-03-01 10:01:00 {'loss': 2.5, 'epoch': 0.1}"
+    with pytest.raises(UnreadableDump, match=r"no line that tells a step tells its number"):
+        read(step)
+
+    read("2026-03-01 10:00:00 Starting job: a model", step)
+    assert "no line that tells a step tells its number" in caplog.text
+    assert "tells a time" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("line", "is_told_of"),
     [
