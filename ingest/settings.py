@@ -26,6 +26,7 @@ _SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?([KMGT]i?B)")
 _UNITS = {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)} | {
     f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)
 }
+_MOST_SLA_DAYS = 3650  # far past what could be an agreement, and small enough for every engine
 _LEAST_MEMORY = 256 * 1024 * 1024  # below, the engine cannot even sort a batch
 
 
@@ -130,7 +131,9 @@ def _timezone(path: Path, name: object) -> str:
 
 def _hours(path: Path, value: object) -> timedelta:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 24 * 365:
-        raise UnusableArguments(f"{path}: stale_after_hours must be a number of hours above 0.")
+        raise UnusableArguments(
+            f"{path}: stale_after_hours must be a number of hours above 0, 8760 (a year) at most."
+        )
     return timedelta(hours=value)
 
 
@@ -142,7 +145,9 @@ def _ratio(path: Path, value: object) -> float:
 
 def _seconds(path: Path, value: object) -> timedelta:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400:
-        raise UnusableArguments(f"{path}: publish_every must be a number of seconds above 0.")
+        raise UnusableArguments(
+            f"{path}: publish_every must be a number of seconds above 0, 86400 (a day) at most."
+        )
     return timedelta(seconds=value)
 
 
@@ -206,10 +211,19 @@ def _detection(path: Path, table: dict[str, Any]) -> DetectionSettings:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value < math.inf:
             raise UnusableArguments(f"{path}: regressions.{name} must be a number above 0.")
-    sla_days = table.get("sla_days", known["sla_days"])
-    if sla_days != int(sla_days):
-        raise UnusableArguments(f"{path}: regressions.sla_days must be a whole number of days.")
-    return DetectionSettings(**{**known, **table, "sla_days": int(sla_days)})
+    told = known | table
+    sla_days = told["sla_days"]
+    if sla_days != int(sla_days) or sla_days > _MOST_SLA_DAYS:
+        raise UnusableArguments(
+            f"{path}: regressions.sla_days must be a whole number of days, "
+            f"{_MOST_SLA_DAYS} at most."
+        )
+    if told["ticket_gpu_hours"] > told["page_gpu_hours"]:  # what is worth a page would be info
+        raise UnusableArguments(
+            f"{path}: regressions.ticket_gpu_hours, {told['ticket_gpu_hours']}, must not be above "
+            f"regressions.page_gpu_hours, {told['page_gpu_hours']}."
+        )
+    return DetectionSettings(**{**told, "sla_days": int(sla_days)})
 
 
 def _training_logs(path: Path, value: object) -> tuple[Pattern, ...]:

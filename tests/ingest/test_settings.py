@@ -70,6 +70,8 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ("stale_after_hours = inf", "must be a number of hours above 0"),
         ("stale_after_hours = true", "must be a number of hours above 0"),
         ('stale_after_hours = "6"', "must be a number of hours above 0"),
+        ("stale_after_hours = 9000", "must be a number of hours above 0, 8760 (a year) at most"),
+        ("publish_every = 90000", "must be a number of seconds above 0, 86400 (a day) at most"),
         ("targets = 0.9", "targets must be a table"),
         ("[targets]\nads = 90", "the target of 'ads' must be a ratio"),
         ("[targets]\nads = nan", "the target of 'ads' must be a ratio"),
@@ -85,6 +87,11 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ("[storage]\nmemory = '1GiB'", "storage.memory is no setting"),
         ("[regressions]\nsla_days = 0", "regressions.sla_days must be a number above 0"),
         ("[regressions]\nsla_days = 0.5", "regressions.sla_days must be a whole number of days"),
+        ("[regressions]\nsla_days = 1e300", "must be a whole number of days, 3650 at most"),
+        (
+            "[regressions]\nticket_gpu_hours = 300",
+            "ticket_gpu_hours, 300, must not be above regressions.page_gpu_hours, 200.0",
+        ),
         ("time_zone = 'UTC'", "'time_zone' is no setting. Known:"),
     ],
 )
