@@ -65,13 +65,14 @@ _FOREIGN = (
         f"Give what the trainers print, or {_WRITE_EVENTS}",
         r"^Job <\d+(?:\[\d+\])?>, |\"COMMAND\"\s*:\s*\"b(?:jobs|hist)\"|^\"JOB_[A-Z]+\" \"\d|"
         r"^JOBID +USER +STAT +QUEUE\b|^Job Id: \S+$|\"pbs_(?:version|server)\"\s*:|"
-        r"^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Z];|^qname +\S+$|^ *ID +OWNER +SUBMITTED\b",
+        r"^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Z];|^qname +\S+$|^ *ID +OWNER +SUBMITTED\b|"
+        r"^Job [Ii][Dd] +(?:Name|Username) .*\bS(?: +Time| +Queue)\b|^job-ID +prior +name\b",
     ),
     _foreign(
-        "Ray's own log",
+        "what Ray says of itself",
         "Give what the trainer printed: ray job logs ID > train.log",
         r"\] \((?:raylet|gcs_server|core_worker|gcs)\) |\"source_type\"\s*:\s*\"[A-Z_]+\"|"
-        r"\"submission_id\"\s*:",
+        r"\"submission_id\"\s*:|\bJobDetails\(type=|^=+ List: \d{4}-\d\d-\d\d ",
     ),
     _foreign(
         "lines of a log inside JSON",

@@ -17,7 +17,7 @@ SLURM = (
 )
 KUBERNETES = "what Kubernetes says of objects. Give what the trainers print (kubectl logs "
 SCHEDULER = "the accounting of another scheduler than Slurm. Give what the trainers print, or "
-RAY = "Ray's own log. Give what the trainer printed: ray job logs "
+RAY = "what Ray says of itself. Give what the trainer printed: ray job logs "
 WRAPPED = "lines of a log inside JSON. Take them out: jq "
 EVENTS = "events that do not stand one on a line. Write them as JSON Lines: jq "
 
@@ -51,8 +51,13 @@ SQUEUE = {"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "tres_alloc_str": "gr
         ("03/02/2026 09:05:00;S;7.pbs01;user=ann queue=gpu\n", SCHEDULER),
         ('"JOB_FINISH" "10.108" 1772478302 7 5001\n', SCHEDULER),
         ("qname        gpu.q\nhostname     n1\n", SCHEDULER),
+        ("Job id            Name             User              Time Use S Queue\n", SCHEDULER),
+        ("Job ID    Username Queue    Jobname    SessID NDS TSK Memory Time  S Time\n", SCHEDULER),
+        ("job-ID  prior   name       user         state submit/start at     queue\n", SCHEDULER),
         ("[2026-03-02 09:00:01,100 I 100 100] (raylet) main.cc:230: Setting up\n", RAY),
         ('{"source_type": "GCS", "severity": "INFO", "message": "Started a job"}\n', RAY),
+        ("[JobDetails(type=<JobType.SUBMISSION: 'SUBMISSION'>,\n            job_id='0100',\n", RAY),
+        ("\n======== List: 2026-03-02 09:00:01.100000 ========\nStats:\n", RAY),
         ('{"log":"step 1 loss 2.3\\n","stream":"stdout","time":"2026-03-02T09:00:01Z"}\n', WRAPPED),
         ('{"date":1772442001.5,"log":"step 1 loss 2.3"}\n', WRAPPED),
         (
