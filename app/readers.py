@@ -5,6 +5,7 @@ Knows neither streamlit nor the warehouse. Without `[auth]` whoever reaches the 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _PROVIDER: Final = (
     "server_metadata_url",
 )
 _SHORTEST_SECRET: Final = 32
+_PLACE: Final = re.compile(r"\(at line \d+, column \d+\)\Z")
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
@@ -156,9 +158,11 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise
-    # not what the parser says: it may quote the line, and with it a secret
+    # of what the parser says only the place: it may quote the line, and with it a secret
     except (OSError, ValueError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no TOML in UTF-8"
+        place = _PLACE.search(str(error))
+        no_toml = f"it is no TOML in UTF-8{f' {place[0]}' if place else ''}"
+        why = error.strerror if isinstance(error, OSError) else no_toml
         raise UnusableAuth(f"{path} cannot be read: {why}.") from None
 
 

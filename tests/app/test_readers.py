@@ -89,6 +89,7 @@ def test_lists_and_the_place_of_the_secrets_are_read(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("auth", "cannot be read: it is no TOML in UTF-8"),
+        ("[auth]\n\ndomains = [a.b]", "it is no TOML in UTF-8 (at line 3, column 12)."),
         ("auth = true", "auth must be a table"),
         ("[auth]", "[auth] lets nobody in"),
         ("[auth]\ndomains = []", "[auth] lets nobody in"),
