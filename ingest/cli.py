@@ -334,6 +334,7 @@ class _Run:
                 progress.read,
                 self.reading.training_logs,
                 may_be_read_beside=True,
+                asked=self.reading,
             )
             if isinstance(one, plan.Skipped):
                 summary.skipped.append(one)

@@ -23,6 +23,8 @@ class Row(NamedTuple):
     bytes: int
     sha256: str
     is_mute: bool  # all that it told was set aside
+    cluster: str | None  # that it was given with
+    time_zone: str | None  # likewise; None: an older release loaded it
 
 
 class Known:
@@ -37,7 +39,7 @@ class Known:
     def ask(self) -> None:
         """Ask the ledger, again once more was loaded."""
         found = self._connection.execute(
-            f"select file_no, file, format, bytes, sha256, {MUTE} from files "
+            f"select file_no, file, format, bytes, sha256, {MUTE}, cluster, time_zone from files "
             "where file in (select unnest($names::varchar[])) "
             "or bytes in (select unnest($sizes::bigint[])) order by file_no",
             {"names": self._names, "sizes": list(self._sizes)},

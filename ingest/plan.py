@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ingest import dumps, rotation, unpacking, usual
+from ingest.collectors.base import Reading
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
 from ingest.foreign import told_of
@@ -46,11 +47,13 @@ def look_at(
     own: tuple[Pattern, ...] = (),
     *,
     may_be_read_beside: bool = False,
+    asked: Reading | None = None,
 ) -> Incoming | Skipped:
     """What to do with a file: its content tells its format, and known content loads once.
 
     `known` was asked of it among others; `own`: what the lines of the user's trainers mean.
     `may_be_read_beside`: a large dump that is surely new need not be read to its end first.
+    `asked`: how it would be read; a known dump that was read otherwise is said to be.
     """
     if file.bytes == 0:
         return Skipped(file.name, "is empty")
@@ -83,7 +86,7 @@ def look_at(
     for row in known.of_content(file.bytes, fingerprint.sha256):
         if row.name in names or not format.is_named_by_path:
             if row.format == format.name or not row.is_mute:
-                return _loaded_already(file, row, format)
+                return _loaded_already(file, row, format, asked)
             mistaken = row.file_no  # as what it was read it told nothing
     try:
         unpacking.refuse_damaged(file)
@@ -98,11 +101,13 @@ def look_at(
     ]
     if not grown and file.compression != "none":
         others = [name for name in names if name not in given]
-        return _unpacked(known, Incoming(file, format, fingerprint, mistaken), others)
+        return _unpacked(known, Incoming(file, format, fingerprint, mistaken), others, asked)
     return Incoming(file, format, fingerprint, grown[-1] if grown else mistaken)
 
 
-def _unpacked(known: Known, one: Incoming, names: Sequence[str]) -> Incoming | Skipped:
+def _unpacked(
+    known: Known, one: Incoming, names: Sequence[str], asked: Reading | None
+) -> Incoming | Skipped:
     """A compressed dump, or why not: a log that was rotated is loaded under its earlier name."""
     rows = [row for row in known.named(names) if row.format == one.format.name]
     if not rows:
@@ -114,7 +119,7 @@ def _unpacked(known: Known, one: Incoming, names: Sequence[str]) -> Incoming | S
     for row in reversed(rows):
         if found.get(row.bytes) == row.sha256:
             if row.bytes == end:
-                return _loaded_already(one.file, row, one.format)
+                return _loaded_already(one.file, row, one.format, asked)
             is_it = _has_become(row, one.format)
             return replace(one, grown_from=row.file_no) if is_it else one
     return one
@@ -127,11 +132,28 @@ def _has_become(row: Row, format: Format) -> bool:
     return format.collector is None or not dumps.begins_with(Path(row.name), row.bytes, row.sha256)
 
 
-def _loaded_already(file: dumps.DumpFile, row: Row, format: Format) -> Skipped:
+def _loaded_already(
+    file: dumps.DumpFile, row: Row, format: Format, asked: Reading | None
+) -> Skipped:
     detail = f", as {row.format} from {row.name}"
     if row.format != format.name:
         detail += f". As {format.name} it can be loaded into a new folder (--warehouse)"
+    elif asked is not None and (otherwise := _read_otherwise(row, format, asked)):
+        detail += f". It was read with {otherwise}; as it is asked for now it can be loaded into a "
+        detail += "new folder (--warehouse)"
     return Skipped(file.name, "is loaded already", detail, row.file_no, row.is_mute)
+
+
+def _read_otherwise(row: Row, format: Format, asked: Reading) -> str:
+    """The options that a known dump was read with, where others are given now; else nothing. Times
+    of the native format tell their zone, and who gives no cluster asks for none.
+    """
+    was = []
+    if format.collector is not None and row.time_zone not in (None, asked.timezone.key):
+        was.append(f"--timezone {row.time_zone}")
+    if asked.cluster is not None and asked.cluster != row.cluster:
+        was.append("no --cluster" if row.cluster is None else f"--cluster {row.cluster}")
+    return " and ".join(was)
 
 
 def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:

@@ -287,6 +287,45 @@ def test_a_dump_that_told_something_as_what_it_was_not_says_what_helps(
     ) in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("asked", "otherwise"),
+    [
+        (["--timezone", "Asia/Tokyo"], "--timezone UTC"),
+        (["--cluster", "alps"], "no --cluster"),
+        (["--cluster", "alps", "--timezone", "Asia/Tokyo"], "--timezone UTC and no --cluster"),
+        ([], None),
+    ],
+)
+def test_a_dump_that_is_known_is_said_not_to_be_read_as_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], otherwise: str | None
+) -> None:
+    dump = tmp_path / "train.log"
+    dump.write_text(MEGATRON)
+    ingest(tmp_path / "warehouse", dump)
+    ingest(tmp_path / "warehouse", *asked, dump)
+
+    told = capsys.readouterr().out
+    assert f"it is loaded already, as training-log from {dump}" in told
+    if otherwise is None:
+        assert "It was read with" not in told
+    else:
+        assert (
+            f"It was read with {otherwise}; as it is asked for now it can be loaded into a new "
+            "folder (--warehouse)"
+        ) in told
+
+
+def test_events_tell_their_zone_themselves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "a.jsonl"
+    dump.write_text(f"{json.dumps(alive('a'))}\n")
+    for zone in ("UTC", "Asia/Tokyo"):
+        ingest(tmp_path / "warehouse", "--timezone", zone, dump)
+
+    assert "It was read with" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("target", ["archive/llama-pretrain.log", "archive/train.log"])
 def test_a_log_that_is_moved_and_given_again_is_said_to_count_twice(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, target: str
