@@ -227,6 +227,11 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
 def _why_it_stopped(folder: Path, error: Exception) -> str:
     if is_damage(error):
         return warehouse.damaged(folder, error)
+    if memory := warehouse.wants_memory(error):
+        return (
+            f"{folder}: {memory}, then run the same command again. What was published before still "
+            "stands."
+        )
     # what the disk refuses at the end of a transaction comes as that transaction's error
     is_refused = any(why in str(error) for why in _REFUSALS)
     if is_refused or isinstance(error, (*_UNWRITABLE, OSError)):

@@ -57,6 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_damage(error):
             _say(warehouse.damaged(chosen.warehouse, error))
             return 2
+        if memory := warehouse.wants_memory(error):
+            _say(
+                f"{chosen.warehouse}: {memory}, then run the same command again. What was "
+                "published before still stands."
+            )
+            return 2
         _say(
             f"{chosen.warehouse}: {str(error).strip().splitlines()[0]}. What was published before "
             "still stands. Mend that (space, permissions), then run the same command again."

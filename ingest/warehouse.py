@@ -134,6 +134,18 @@ def damaged(folder: Path, error: Exception) -> str:
     )
 
 
+def wants_memory(error: Exception) -> str | None:
+    """What to do where the engine may take no more memory, in a sentence without its end. None: it
+    stopped at something else, such as no room on disk for what does not fit, which it calls so too.
+    """
+    if not isinstance(error, duckdb.OutOfMemoryException) or "temp_directory_size" in str(error):
+        return None
+    return (
+        f"it takes more memory than storage.memory_limit of ett.toml allows ("
+        f"{str(error).strip().splitlines()[0]}): raise that"
+    )
+
+
 def _acquire(
     lock: IO[str], folder: Path, waiting: Callable[[str], None], patience_seconds: float
 ) -> None:

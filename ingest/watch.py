@@ -174,7 +174,7 @@ class _Watcher:
         except (IngestError, duckdb.Error, OSError) as error:
             if self._succeeded_at is None and isinstance(error, WarehouseUnusable):
                 raise
-            said = str(error).rstrip().removesuffix(".")
+            said = warehouse.wants_memory(error) or str(error).rstrip().removesuffix(".")
             then = "It is tried again; nothing is lost."
             self._troubles.tell("load", error, f"{watch.folder}: {said}. {then}")
             return False

@@ -701,6 +701,22 @@ def test_what_the_disk_refuses_when_a_transaction_ends_is_no_fault_of_the_progra
     assert f"{tmp_path} could not be written: " in cli._why_it_stopped(tmp_path, error)
 
 
+def test_memory_that_the_settings_do_not_allow_is_no_matter_of_the_disk(tmp_path: Path) -> None:
+    used = "failed to allocate data of size 64.0 MiB (1.9 GiB/2.0 GiB used)"
+    too_large = duckdb.OutOfMemoryException(f"Out of Memory Error: {used}\n\nPossible solutions:\n")
+    no_room = duckdb.OutOfMemoryException(
+        "Out of Memory Error: failed to offload data block of size 256.0 KiB.\n"
+        "This limit was set by the 'max_temp_directory_size' setting."
+    )
+
+    assert cli._why_it_stopped(tmp_path, too_large) == (
+        f"{tmp_path}: it takes more memory than storage.memory_limit of ett.toml allows (Out of "
+        f"Memory Error: {used}): raise that, then run the same command again. What was published "
+        "before still stands."
+    )
+    assert "free space" in cli._why_it_stopped(tmp_path, no_room)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("megabytes", [2, 5, 8])
 def test_a_full_disk_leaves_the_last_publication_standing(tmp_path: Path, megabytes: int) -> None:
