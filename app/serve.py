@@ -89,7 +89,8 @@ def refuse_taken_port(face: Face) -> None:
     if why := ports.why_not(HOST, face.port):
         raise CannotServe(
             f"port {face.port} of the {face.name} cannot be used: {why}. Stop what "
-            f"listens there, or choose another: make run {face.port_variable}={face.port + 1}"
+            # not `make run`, which loads the sample fleet into the warehouse of whoever serves one
+            f"listens there, or give make another: {face.port_variable}={face.port + 1}"
         )
 
 

@@ -109,7 +109,8 @@ def test_a_taken_port_is_refused_with_the_variable_that_changes_it(
     assert 2 == code
     message = capsys.readouterr().err
     assert f"port {port} of the exporter cannot be used: Address already in use." in message
-    assert f"make run EXPORTER_PORT={port + 1}" in message
+    assert f"give make another: EXPORTER_PORT={port + 1}" in message
+    assert "make run" not in message
 
 
 def test_one_port_for_both_faces_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
