@@ -275,6 +275,15 @@ def test_the_detector_runs_for_a_roll_out_which_it_may_have_to_name(
     assert [("driver 570",)] == rows(warehouse, "select name from changes")
 
 
+def test_a_roll_out_without_a_name_is_shown_as_none(tmp_path: Path) -> None:
+    change = {"ts": "2026-01-07T00:00:00Z", "event": "change", "description": "driver 570"}
+
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "change.jsonl", [change]))
+    assert [("(none)", "driver 570")] == rows(
+        tmp_path / "warehouse", "select name, description from changes"
+    )
+
+
 # -- units ---------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 select distinct
     make_timestamp(events.at_us) as changed_at,
     pieces.day,
-    events.name,
+    coalesce(events.name, '(none)') as name,
     events.team,
     events.description
 from warehouse.told_events as events
@@ -13,4 +13,4 @@ left join calendar_pieces as pieces
         and events.at_us >= pieces.from_us
         and events.at_us < pieces.to_us
 where events.event = 'change'
-order by changed_at asc, events.name asc, events.team asc
+order by changed_at asc, name asc, events.team asc
