@@ -196,6 +196,7 @@ def _forced(chosen: argparse.Namespace) -> Format | None:
 
 def _ingest(chosen: argparse.Namespace) -> Summary:
     warehouse.refuse_backup(chosen.warehouse)
+    warehouse.refuse_lost(chosen.warehouse)
     settings = found_settings()
     moment = _moment(chosen.as_of)
     reading, forced = _reading(chosen, settings), _forced(chosen)

@@ -218,6 +218,7 @@ def _begin(chosen: argparse.Namespace) -> tuple[Settings, datetime]:
 
 
 def _refuse_nothing(folder: Path) -> None:
+    warehouse.refuse_lost(folder)
     if not (folder / "warehouse.duckdb").is_file():
         raise WarehouseUnusable(
             f"{folder} has no warehouse.duckdb. Name the folder with --warehouse, or run "

@@ -114,6 +114,20 @@ def refuse_backup(folder: Path) -> None:
         )
 
 
+def refuse_lost(folder: Path, *, is_empty: bool = False) -> None:
+    """Raise WarehouseUnusable where something is published, and what it was made of is gone: a file
+    begun anew would be published in its place, as if nothing else had ever been told.
+    """
+    path = folder / "warehouse.duckdb"
+    is_gone = is_empty or not path.exists() or path.stat().st_size == 0
+    if is_gone and (folder / "CURRENT").is_file():
+        raise WarehouseUnusable(
+            f"{path} is lost. What is published is still read. Restore a backup (`ett-warehouse "
+            f"restore DIR --warehouse {shlex.quote(str(folder))}`), or ingest the dumps into a new "
+            "folder (--warehouse)."
+        )
+
+
 def scratch(folder: Path) -> Path:
     """A folder for what an ingest needs only while it runs; emptied at the start of each."""
     return folder / "tmp"
@@ -183,10 +197,12 @@ def _holder(lock: IO[str]) -> str:
 
 def _connect(folder: Path, storage: Storage, may_upgrade: bool) -> duckdb.DuckDBPyConnection:
     path = folder / "warehouse.duckdb"
+    refuse_lost(folder)
     connection = _open(path, storage)
     try:
         version = _version(connection, path)
         if version is None:
+            refuse_lost(folder, is_empty=True)
             _create(connection)
             return connection
         if version == SCHEMA_VERSION:

@@ -262,13 +262,26 @@ def test_a_reader_that_has_a_publication_open_keeps_it(tmp_path: Path) -> None:
         assert [("a",)] == reader.execute("select job_id from jobs").fetchall()
 
 
-def test_a_writer_file_that_was_removed_starts_anew_beside_old_publications(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["gone", "no bytes", "no tables"])
+def test_what_is_published_is_not_replaced_where_what_it_was_made_of_is_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
+) -> None:
     warehouse = ingest_jobs(tmp_path, *"abcde")
-    (warehouse / "warehouse.duckdb").unlink()
-    ingest_jobs(tmp_path, "f")
+    lost = warehouse / "warehouse.duckdb"
+    lost.unlink()
+    if how == "no bytes":
+        lost.touch()
+    elif how == "no tables":
+        duckdb.connect(str(lost)).close()
+    held = lost.read_bytes() if lost.exists() else None
+    dump = write_dump(tmp_path / "f.jsonl", life("f"))
+    for options in ((), ("--dry-run",)):
+        assert 2 == ingest(warehouse, *options, dump)
+        told = capsys.readouterr().err
+        assert f"{lost} is lost. What is published is still read. Restore a backup" in told
 
-    assert [("f",)] == rows(warehouse, "select job_id from jobs")
-    assert {"f"} == {row[0] for row in contents(warehouse)["detail"]}
+    assert held == (lost.read_bytes() if lost.exists() else None)
+    assert [*"abcde"] == [job for (job,) in rows(warehouse, "select job_id from jobs order by 1")]
 
 
 def test_a_job_that_changes_is_drawn_as_it_is_now_and_the_others_stay(tmp_path: Path) -> None:
