@@ -269,9 +269,9 @@ def _of_the_exporter() -> tuple[Alert, ...]:
             "/data",
         ),
         Alert(
-            # two exporters of one warehouse differ for a moment only
+            # less far apart are two exporters of one warehouse too, where a watcher publishes
             "EttPublicationsDiffer",
-            "max(ett_published_timestamp_seconds) - min(ett_published_timestamp_seconds) > 0",
+            "max(ett_published_timestamp_seconds) - min(ett_published_timestamp_seconds) > 900",
             "15m", "ticket", "Exporters of this Prometheus show different publications",
             "Their publications are {{ $value | humanizeDuration }} apart. Where two have a number "
             "of one name, rules and dashboard take the greater: it may be of neither warehouse.",
