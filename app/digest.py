@@ -130,7 +130,7 @@ def gather(week: str | None, team: str) -> Digest:
     monday = _monday(week, published)
     scope = _scope(monday, team, published)
     target = data.row(selects.TARGET, team).get("ett_ratio")
-    now = data.row(selects.WINDOW, *scope.now, scope.weight) | data.row(selects.RAN, *scope.now)
+    now = openings.window_now(scope)
     before = openings.window_before(scope)
     by_day = (selects.BY_DAY, team, filters.ALL)
     earlier = data.frame(*by_day, *scope.previous[2:], scope.weight, target)
@@ -282,7 +282,7 @@ def _numbers(
             words.ratio,
             words.points,
             silent or kpis.against(now["ett"], target),
-            "attempts",
+            "attempts_weighed",
         ),
         number(
             "lost_gpu_seconds",
@@ -295,7 +295,7 @@ def _numbers(
                 kpis.of_all(now["instrumented"], before.get("instrumented"), scope.hours),
                 now["lost_amount"],
             ),
-            "attempts",
+            "attempts_weighed",
         ),
         Number(
             measures["loss_budget"],

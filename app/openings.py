@@ -19,7 +19,9 @@ from app import data, filters, parts, selects, tiles, words
 class Opened:
     """The numbers that every page of a window begins with."""
 
-    now: Mapping[str, Any]  # the row of selects.WINDOW, with that of selects.RAN
+    # the row of selects.WINDOW, with that of selects.RAN and `attempts_weighed`: where GPUs weigh,
+    # those that are known
+    now: Mapping[str, Any]
     before: Mapping[str, Any]  # likewise, of the window before; empty where nothing is compared
     about: str  # the scope sentence, for alt texts and exports
 
@@ -30,8 +32,7 @@ def opened(chosen: filters.Scope, *, is_weighed: bool = True) -> Opened:
     `is_weighed`: the page counts by the weight that is chosen. Else in GPU-hours, whichever it is.
     """
     told = chosen if is_weighed else filters.by_gpus(chosen)
-    now = data.row(selects.WINDOW, *chosen.now, chosen.weight) | data.row(selects.RAN, *chosen.now)
-    before = window_before(chosen)
+    now, before = window_now(told), window_before(told)
     parts.scope(filters.sentence(told, now, words.code))
     if not chosen.is_complete:
         st.warning("No day is complete yet: these numbers are of days that may still grow.")
@@ -43,13 +44,23 @@ def opened(chosen: filters.Scope, *, is_weighed: bool = True) -> Opened:
     return Opened(now=now, before=before, about=filters.sentence(told, now))
 
 
+def window_now(chosen: filters.Scope) -> dict[str, Any]:
+    """The numbers of the window, as in `Opened`."""
+    ran = data.row(selects.RAN, *chosen.now)
+    # a warehouse that an earlier release published does not count them
+    unknown = ran.get("attempts_of_unknown_gpus") or 0
+    weighed = ran["attempts"] - (unknown if chosen.weight == filters.WEIGHTS[0] else 0)
+    window = data.row(selects.WINDOW, *chosen.now, chosen.weight)
+    return window | ran | {"attempts_weighed": weighed}
+
+
 def window_before(chosen: filters.Scope) -> dict[str, Any]:
-    """The numbers of the window before; of its attempts no more are counted than are compared.
-    Empty where nothing is compared.
+    """The numbers of the window before, as in `Opened`; of its attempts no more are counted than
+    are compared. Empty where nothing is compared.
     """
     if not chosen.is_compared:
         return {}
-    ran = data.row(selects.RAN_BEFORE, *chosen.previous, tiles.TOO_FEW)
+    ran = data.row(selects.RAN_BEFORE, *chosen.previous, chosen.weight, tiles.TOO_FEW)
     return data.row(selects.WINDOW, *chosen.previous, chosen.weight) | ran
 
 

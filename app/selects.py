@@ -10,9 +10,9 @@ from typing import Final
 # how many ran: read for the window that is looked at, since it costs as much as all the rest
 RAN: Final = "from window_jobs($1, $2, $3, $4)"
 
-# $5: how many are enough to be compared with; no more are counted, which is quick in any window
+# $5: weight, $6: how many are enough to be compared with. No more are counted, which is quick.
 RAN_BEFORE: Final = """
-select count(*) as attempts
+select count(*) as attempts_weighed
 from (
     select job_id
     from attempts
@@ -23,7 +23,8 @@ from (
         and started_day <= $4
         and ended_day >= $3
         and (ended_day <= $4 or wall_ended_day >= $3)
-    limit $5
+        and ($5 = 'wall' or gpus is not null)
+    limit $6
 )
 """
 

@@ -60,8 +60,8 @@ def _row(chosen: filters.Scope, counted: str, opened: openings.Opened) -> None:
             label="Per 1,000 GPU-days",
             show=_rate,
             difference=lambda change: f"{change:+.2f}",
-            rests_on=opened.now["attempts"],
-            rested_on=opened.before.get("attempts"),
+            rests_on=opened.now["attempts_weighed"],
+            rested_on=opened.before.get("attempts_weighed"),
             note=_held_against(now),
             series=days["interruptions_per_1000_gpu_days"].to_list(),
         )

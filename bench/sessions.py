@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -34,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("", "lost-time", "start-recover", "checkpoints", "failures", "jobs", "data")
 TEAMS = ("fleet", "ranking", "feed", "ads")
 KEPT = 3  # published files, as an ingest keeps them
+_SCOPE = re.compile("GPU-hours(?: without [^\u00b7]+)? \u00b7")  # of the line on top of a page
 START_SECONDS, CLICK_SECONDS = 60.0, 120.0
 
 
@@ -154,7 +156,7 @@ def _click(session: ClientConnection, page: str, team: str, seen: Seen) -> None:
             seen.failures.append(f"{page or 'overview'} of {team}: {element.exception.message}")
         elif element.HasField("alert") and "could not be read" in element.alert.body:
             seen.failures.append(f"{page or 'overview'} of {team}: {element.alert.body}")
-        elif "GPU-hours \u00b7" in (said := element.markdown.body):
+        elif _SCOPE.search(said := element.markdown.body):
             seen.scopes.add(said.partition(" \u00b7")[0].strip("` ").lower())
 
 

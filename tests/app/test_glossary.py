@@ -29,7 +29,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 
 def test_every_measure_of_a_window_is_in_the_glossary(window: pl.DataFrame) -> None:
-    counted = KEYS | {"jobs", "attempts"}
+    counted = KEYS | {"jobs", "attempts", "attempts_of_unknown_gpus"}
 
     assert set() == set(window.columns) - counted - words.glossary().keys()
 

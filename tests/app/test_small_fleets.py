@@ -121,3 +121,19 @@ def test_slanted_lines_are_told_of_only_where_something_started_again(
     figures = [each.value for each in open_page(path).caption if "first batch" not in each.value]
     assert not any("Slanted" in each for each in figures)
     assert path == LOST or "A bar that begins with // is cut at the left." in figures
+
+
+@pytest.mark.parametrize(("weight", "is_grey"), [("gpu", True), ("wall", False)])
+def test_a_number_by_gpus_is_of_the_attempts_whose_gpus_are_known(
+    folder: Path, weight: str, is_grey: bool
+) -> None:
+    told = [
+        attempt(job_id, 1, STARTED, trains=3500.0, gpus=8 if job_id == "a" else None)
+        for job_id in "abcde"
+    ]
+    ingest(folder, [event for events in told for event in events], AS_OF)
+    page = open_page(weight=weight)
+    [ett] = [each.value for each in page.metric if each.label == "ETT"]
+
+    assert is_grey == ett.startswith(":gray[")
+    assert is_grey == any("n = 1, too few to compare" in each.value for each in page.caption)
