@@ -350,7 +350,8 @@ def read(page: Page, url: str, team: str, days: int) -> dict[str, Shown]:
             ).inner_text()
             for metric in main.get_by_test_id("stMetric").all()
         }
-        scopes = main.get_by_test_id("stMarkdown").filter(has_text="GPU-hours \u00b7")
+        told = re.compile("GPU-hours(?: without [^\u00b7]+)? \u00b7")
+        scopes = main.get_by_test_id("stMarkdown").filter(has_text=told)
         scope = scopes.first.inner_text() if kpis else ""
         shown[path] = Shown(scope, kpis, table(main, path) if path in TABLES else {})
     return shown
