@@ -147,17 +147,28 @@ def count(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def copies(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> tuple[str, str] | None:
-    """A dump from this number on whose events were new though another dump has its content, and
-    that other one: their places name two jobs.
+    """A dump from this number on that tells of other jobs than another dump which has its content,
+    and that other one: their places name two jobs.
     """
-    row = connection.execute(
-        "select copy.file, files.file from files as copy inner join files "
-        "on copy.sha256 = files.sha256 and copy.bytes = files.bytes "
+    pairs = connection.execute(
+        "select copy.file_no, files.file_no, copy.file, files.file from files as copy "
+        "inner join files on copy.sha256 = files.sha256 and copy.bytes = files.bytes "
         "and copy.file_no > files.file_no where copy.file_no >= $1 and copy.events > 0 "
-        "and files.events > 0 order by all limit 1",
+        "and files.events > 0 order by copy.file, files.file",
         [since_file_no],
-    ).fetchone()
-    return None if row is None else (str(row[0]), str(row[1]))
+    ).fetchall()
+    numbers = {number for pair in pairs for number in pair[:2]}
+    jobs = {number: _jobs_of(connection, number) for number in numbers}
+    for copy_no, file_no, copy, file in pairs:
+        # ranks with logs of their own may write the same words
+        if not jobs[copy_no] & jobs[file_no]:
+            return str(copy), str(file)
+    return None
+
+
+def _jobs_of(connection: duckdb.DuckDBPyConnection, file_no: int) -> set[int]:
+    told = connection.execute("select distinct job_no from events where file_no = $1", [file_no])
+    return {job_no for (job_no,) in told.fetchall()}
 
 
 def told_otherwise(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> str | None:
