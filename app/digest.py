@@ -138,9 +138,9 @@ def gather(week: str | None, team: str) -> Digest:
     areas_before = data.frame(selects.AREAS, *scope.previous, scope.weight)
     moves = data.frame(selects.MOVES, *scope.now, scope.weight, *scope.previous[2:])
     if not scope.is_compared:
-        earlier, areas_before = earlier.clear(), areas_before.clear()
-    known = now["ett"] is not None and before.get("ett") is not None
-    is_moved = known and not kpis.too_few(now, before)
+        earlier = earlier.clear()
+    is_compared = scope.is_compared and not kpis.too_few(now, before)
+    is_moved = is_compared and now["ett"] is not None and before["ett"] is not None
     unknown = regression_rows.failure() or _unjudged(team)
     return Digest(
         week=named(monday),
@@ -154,9 +154,9 @@ def gather(week: str | None, team: str) -> Digest:
         days=data.frame(*by_day, scope.first_day, scope.last_day, scope.weight, target),
         days_before=earlier.with_columns(pl.col("day") + _WEEK),
         areas=areas,
-        shares=kpis.shares(areas, areas_before),
+        shares=kpis.shares(areas, areas_before if is_compared else areas_before.clear()),
         moves=moves if is_moved else moves.clear(),
-        teams=_teams(scope) if team == filters.FLEET else pl.DataFrame(),
+        teams=_teams(scope, is_compared) if team == filters.FLEET else pl.DataFrame(),
         regressions=(
             pl.DataFrame(schema={"started_on": pl.Date})
             if unknown
@@ -227,10 +227,10 @@ def _scope(monday: date, team: str, published: Mapping[str, Any]) -> filters.Sco
     )
 
 
-def _teams(scope: filters.Scope) -> pl.DataFrame:
+def _teams(scope: filters.Scope, is_compared: bool) -> pl.DataFrame:
     now = data.frame(selects.TEAMS, scope.workload, scope.first_day, scope.last_day, scope.weight)
     before = data.frame(selects.TEAMS, scope.workload, *scope.previous[2:], scope.weight)
-    if not scope.is_compared:
+    if not is_compared:
         before = before.clear()
     return now.join(
         before.select("team", previous_ett_ratio="ett_ratio"),

@@ -37,6 +37,9 @@ ett = "ett_gpu_ratio" if chosen.weight == "gpu" else "ett_ratio"
 kpis.row(chosen, now, before, target)
 silent = kpis.not_reported(now, chosen.weight)
 
+too_few = kpis.too_few(now, before)
+is_compared = chosen.is_compared and not too_few
+
 # -- ETT by day ----------------------------------------------------------------------------------
 
 with parts.card("ETT by day", "On which days was the target missed, and by how much?"):
@@ -93,7 +96,7 @@ with (
 ):
     areas = data.frame(selects.AREAS, *chosen.now, chosen.weight)
     earlier = data.frame(selects.AREAS, *chosen.previous, chosen.weight)
-    by_area = kpis.shares(areas, earlier if chosen.is_compared else earlier.clear())
+    by_area = kpis.shares(areas, earlier if is_compared else earlier.clear())
     whole = float(areas["amount"].sum())
     if not whole:
         st.caption(f"There is nothing to draw: {silent[0].lower()}{silent[1:]}.")
@@ -126,7 +129,6 @@ with (
         )
 
 with right, parts.card("What moved ETT", "What lifted it, what pulled it down, and was it mix?"):
-    too_few = kpis.too_few(now, before)
     if before.get("ett") is None or now["ett"] is None or too_few:
         why_no_ett_before = too_few or (
             f"no ETT is known of {words.days(*chosen.previous[2:])}"
@@ -164,7 +166,7 @@ if team == filters.FLEET:
     with parts.card("Teams", f"Whose is it? {ordered}."):
         teams = data.frame(selects.TEAMS, workload, first, last, chosen.weight)
         earlier = data.frame(selects.TEAMS, workload, *chosen.previous[2:], chosen.weight)
-        then = dict(earlier.select("team", "ett_ratio").rows()) if chosen.is_compared else {}
+        then = dict(earlier.select("team", "ett_ratio").rows()) if is_compared else {}
         most = teams.height
         if teams.height > MOST_TEAMS and not st.toggle(f"Show all {teams.height} teams"):
             most = MOST_TEAMS

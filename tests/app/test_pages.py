@@ -347,6 +347,8 @@ def test_with_too_few_of_before_nothing_is_compared(
     assert all(":gray[" not in each.value for each in page.metric if each.delta)
     assert is_compared == any(each.delta for each in page.metric)
     assert is_compared == (not any("; n = 4 before, too few to compare" in each for each in told))
+    if path == OVERVIEW:  # of its one team too
+        assert is_compared == any(" pp \u00b7 0 GPU-hours lost" in each for each in told)
     assert (path == OVERVIEW and not is_compared) == any(
         each == "There is nothing to compare with: only 4 attempts ran in the days before."
         for each in told

@@ -393,6 +393,7 @@ def test_what_moved_ett_is_told_of_enough_attempts(
 
     assert is_told == (found["ett_change_ratio"] is not None)
     assert is_told == bool(found["moves"])
+    assert is_told == (found["teams"][0]["previous_ett_ratio"] is not None)
     assert is_told == ("What moved ETT:" in written(capsys, "--week", WEEK, "--format", "md"))
     assert is_told == (
         "too few attempts" not in written(capsys, "--week", WEEK, "--format", "html")
