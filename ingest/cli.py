@@ -195,8 +195,7 @@ def _forced(chosen: argparse.Namespace) -> Format | None:
 
 
 def _ingest(chosen: argparse.Namespace) -> Summary:
-    warehouse.refuse_backup(chosen.warehouse)
-    warehouse.refuse_lost(chosen.warehouse)
+    _refuse(chosen.warehouse)
     settings = found_settings()
     moment = _moment(chosen.as_of)
     reading, forced = _reading(chosen, settings), _forced(chosen)
@@ -223,6 +222,14 @@ def _ingest(chosen: argparse.Namespace) -> Summary:
         except (duckdb.Error, OSError) as error:
             raise WarehouseUnusable(_why_it_stopped(folder, error)) from None
     return summary
+
+
+def _refuse(folder: Path) -> None:
+    try:
+        warehouse.refuse_backup(folder)
+        warehouse.refuse_lost(folder)
+    except OSError as error:  # a folder that is closed to who asks
+        raise WarehouseUnusable(_why_it_stopped(folder, error)) from None
 
 
 def _why_it_stopped(folder: Path, error: Exception) -> str:

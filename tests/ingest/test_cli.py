@@ -633,6 +633,19 @@ def test_files_and_folders_that_may_not_be_read_are_told(
     assert [("a",)] == rows(folder / "warehouse", "select job_id from jobs")
 
 
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_a_warehouse_that_is_closed_to_who_asks_is_a_sentence(
+    dump: Path, warehouse: Path, options: list[str]
+) -> None:
+    warehouse.mkdir(mode=0)
+    done = run(warehouse, *options, dump, wrapped=ordinary())
+    warehouse.chmod(0o700)
+
+    assert 2 == done.status
+    assert f"{warehouse} could not be written: [Errno 13] Permission denied" in done.err
+    assert "Traceback" not in done.err
+
+
 @pytest.mark.parametrize("pattern", ["", "*"])
 def test_a_folder_that_can_be_listed_and_not_entered_is_told_once_and_the_others_load(
     dump: Path, warehouse: Path, pattern: str
