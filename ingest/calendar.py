@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import duckdb
 
 _DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_PLACES = ("localtime", "posixrules", "Factory")  # in zone folders: what a machine is set to
+
+
+def zone_of(name: str) -> ZoneInfo | None:
+    """The zone of an IANA name. None: it is no such name, or means another zone elsewhere."""
+    if name in _NO_PLACES:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name of a folder of zones
+        return None
 
 
 def lay_out(

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ingest import dumps, facts, loader, plan, publish, spool, warehouse, watch
+from ingest import calendar, dumps, facts, loader, plan, publish, spool, warehouse, watch
 from ingest.arguments import seconds
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
@@ -277,12 +277,11 @@ def _microseconds(moment: datetime) -> int:
 
 
 def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name of a folder of zones
+    if (zone := calendar.zone_of(name)) is None:
         raise UnusableArguments(
             f"--timezone {name!r} is not known. Give an IANA name such as Europe/Berlin."
-        ) from None
+        )
+    return zone
 
 
 def _say_waiting(holder: str) -> None:
@@ -328,6 +327,8 @@ class _Run:
                 self._move_clocks(summary)
         self._publish()
         shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
+        if not self.is_dry:
+            publish.say_unknown_teams(self.warehouse, self.settings)
 
     def _incoming(
         self, files: list[dumps.DumpFile], known: Known, summary: Summary, progress: Progress

@@ -92,6 +92,17 @@ def build_whole(warehouse: Warehouse, path: Path, settings: Settings, now: datet
     _build(warehouse.connection, path, settings, now)
 
 
+def say_unknown_teams(warehouse: Warehouse, settings: Settings) -> None:
+    """Warn of targets that hold for nobody: a misspelt team would be held to the fleet's."""
+    rows = warehouse.connection.execute("select distinct team from team_day_sums_kept").fetchall()
+    if unknown := sorted(settings.targets.keys() - {"fleet", *(team for (team,) in rows)}):
+        _LOG.warning(
+            "[targets] of ett.toml holds for nobody where it says %s: no job says that it is of "
+            "such a team. What is misspelt is held to the fleet's target: write teams as jobs do",
+            ", ".join(map(repr, unknown)),
+        )
+
+
 def listed_detail(path: Path) -> set[str]:
     """The detail files that a published file leads to."""
     with duckdb.connect(str(path), read_only=True) as reader:

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ingest import identity, places
+from ingest import calendar, identity, places
 from ingest.causes_own import with_rules_of_user
 from ingest.causes_rules import RuleBook, shipped
 from ingest.collectors.training_log_patterns import Pattern, patterns_of
@@ -121,18 +120,22 @@ def _table(path: Path, table: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _timezone(path: Path, name: object) -> str:
-    try:
-        return ZoneInfo(str(name)).key
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name of a folder of zones
+    if (zone := calendar.zone_of(str(name))) is None:
         raise UnusableArguments(
             f"{path}: timezone {name!r} is not known. Give an IANA name such as Europe/Berlin."
-        ) from None
+        )
+    return zone.key
 
 
 def _hours(path: Path, value: object) -> timedelta:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 24 * 365:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 1 / 3600 <= value <= 24 * 365
+    ):
         raise UnusableArguments(
-            f"{path}: stale_after_hours must be a number of hours above 0, 8760 (a year) at most."
+            f"{path}: stale_after_hours must be a number of hours, a second at the least and 8760 "
+            "(a year) at the most."
         )
     return timedelta(hours=value)
 

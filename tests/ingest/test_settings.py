@@ -65,12 +65,14 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ('timezone = "Mars"', "timezone 'Mars' is not known"),
         ('timezone = "Europe"', "timezone 'Europe' is not known"),
         ("timezone = 5", "timezone 5 is not known"),
-        ("stale_after_hours = 0", "must be a number of hours above 0"),
-        ("stale_after_hours = nan", "must be a number of hours above 0"),
-        ("stale_after_hours = inf", "must be a number of hours above 0"),
-        ("stale_after_hours = true", "must be a number of hours above 0"),
-        ('stale_after_hours = "6"', "must be a number of hours above 0"),
-        ("stale_after_hours = 9000", "must be a number of hours above 0, 8760 (a year) at most"),
+        ('timezone = "localtime"', "timezone 'localtime' is not known"),
+        ("stale_after_hours = 0", "must be a number of hours, a second at the least"),
+        ("stale_after_hours = nan", "must be a number of hours, a second at the least"),
+        ("stale_after_hours = inf", "must be a number of hours, a second at the least"),
+        ("stale_after_hours = true", "must be a number of hours, a second at the least"),
+        ('stale_after_hours = "6"', "must be a number of hours, a second at the least"),
+        ("stale_after_hours = 1e-10", "must be a number of hours, a second at the least"),
+        ("stale_after_hours = 9000", "a second at the least and 8760 (a year) at the most"),
         ("publish_every = 90000", "must be a number of seconds above 0, 86400 (a day) at most"),
         ("targets = 0.9", "targets must be a table"),
         ("[targets]\nads = 90", "the target of 'ads' must be a ratio"),
@@ -256,3 +258,13 @@ def test_a_target_of_a_team_really_called_other_is_not_that_of_the_small_teams(
         "select distinct team, targets.ett_ratio from targets join team_day using (team) "
         "order by team",
     )
+
+
+def test_a_target_that_holds_for_no_team_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, "[targets]\nads = 0.5\nasd = 0.9")))
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", life("a", team="ads")))
+
+    [warning] = [record.getMessage() for record in caplog.records if "targets" in record.message]
+    assert "holds for nobody where it says 'asd':" in warning
