@@ -63,22 +63,38 @@ told as (
 
 ),
 
-spans as (
+-- most are one at a glance: at one instant all that was told of the step was open
+together as (
 
     select
         attempt_no,
         step,
-        from_us,
-        to_us,
-        is_failed,
-        is_cut_off,
-        is_async,
-        max(to_us) over (
-            partition by attempt_no, step
-            order by from_us asc, to_us asc
+        min(from_us) as captured_us,
+        max(to_us) as saved_us,
+        bool_or(is_failed) as is_failed,
+        bool_or(is_cut_off) as is_cut_off,
+        bool_or(is_async) as is_async,
+        max(from_us) <= min(to_us) as is_one
+    from told
+    group by attempt_no, step
+
+),
+
+spans as (
+
+    select
+        told.*,
+        max(told.to_us) over (
+            partition by told.attempt_no, told.step
+            order by told.from_us asc, told.to_us asc
             rows between unbounded preceding and 1 preceding
         ) as reach_us
     from told
+    inner join together
+        on
+            told.attempt_no = together.attempt_no
+            and told.step is not distinct from together.step
+    where not together.is_one
 
 ),
 
@@ -97,6 +113,19 @@ grouped as (
 ),
 
 merged as (
+
+    select
+        attempt_no,
+        step,
+        captured_us,
+        saved_us,
+        is_failed,
+        is_cut_off,
+        is_async
+    from together
+    where is_one
+
+    union all
 
     select
         attempt_no,
