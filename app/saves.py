@@ -228,9 +228,9 @@ def coverage(habits: Mapping[str, Any], chosen: filters.Scope) -> str:
         else ""
     )
     return (
-        f"{off}In {chosen.hours}, of the {words.count(habits['attempts_with_interval'])} of "
-        f"{words.many(habits['attempts'], 'attempt')} that saved twice and so have an interval; "
-        f"{ENDED}."
+        f"{off}In {chosen.hours}, of what saved twice and so has an interval: "
+        f"{words.count(habits['attempts_with_interval'])} of "
+        f"{words.many(habits['attempts'], 'attempt')}; {ENDED}."
         f"{outside}"
     )
 

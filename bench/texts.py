@@ -6,6 +6,7 @@ rows in the loader's table, in a DuckDB in memory. The logs are made here, as pr
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -34,8 +35,13 @@ _CHATTER = (
 )
 
 
-def main(names: Sequence[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Make one log of each kind, or of those that are named; read it, load it, print a table."""
+    parser = argparse.ArgumentParser(prog="bench.texts", description=__doc__)
+    parser.add_argument("logs", nargs="*", metavar="LOG", help=f"of: {'; '.join(_LOGS)}")
+    names = parser.parse_args(arguments).logs
+    if unknown := sorted(set(names) - _LOGS.keys()):
+        parser.error(f"{unknown[0]!r} is no log. Known: {'; '.join(_LOGS)}")
     print(f"{'text format':<34}{'read MB/s':>10}{'loaded MB/s':>12}{'events':>10}")
     with TemporaryDirectory(prefix="ett-bench-") as folder:
         for name in names or _LOGS:
@@ -289,4 +295,4 @@ _LOGS: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

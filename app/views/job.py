@@ -204,7 +204,9 @@ with left, parts.card(f"Attempt {selected}", "Where did its time go?"):
         if how_to_read := marks_told(areas):
             st.caption(how_to_read)
 with right:
-    with parts.card("How it ended", "What stopped it, and who says so?", parts.SPARKLINE):
+    ended = ("How it ended", "What stopped it, and who says so?")
+    going = ("It still runs", "What was reported of it so far, and by whom?")
+    with parts.card(*(going if one["outcome"] == "running" else ended), parts.SPARKLINE):
         one_job.why(one, detail)
     with parts.card(
         "Stages", "Which part of a phase took how long? They may overlap.", parts.SPARKLINE

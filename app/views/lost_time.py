@@ -266,7 +266,8 @@ with left, parts.card("First tries and retries", "What does starting cost, and s
             measures=("start_up_gpu_ratio", "recovery_gpu_ratio"),
             sql=selects.AREAS,
         )
-        st.caption("Slanted lines: start-up after an interruption, before its first batch.")
+        if tries["again_amount"].sum() > 0:
+            st.caption("Slanted lines: start-up after an interruption, before its first batch.")
 is_weighed = not openings.tells_more_by_wall(window.now)
 with (
     right,

@@ -141,6 +141,21 @@ def test_a_good_end_needs_no_evidence(jobs: Path) -> None:
     assert any(text.startswith("**` completed `**") for text in markdown(page))
 
 
+def test_one_that_still_runs_is_not_said_to_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    *running, _ = attempt("long", 1, START, trains=9000)
+    ingest(
+        tmp_path, [*running, *attempt("done", 1, START, trains=9000)], START + timedelta(hours=3)
+    )
+    heads = [{head.value for head in open_page(JOB, job=job).header} for job in ("long", "done")]
+
+    assert [{"It still runs"}, {"How it ended"}] == [
+        each & {"It still runs", "How it ended"} for each in heads
+    ]
+
+
 def test_the_rule_and_the_line_it_read_are_shown_where_they_are_known(
     ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,19 @@ def test_much_unaccounted_time_is_a_warning_in_words(warehouse: Path) -> None:
     assert any("over 2 %" in caption.value for caption in page.caption)
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_marks_of_retries_are_told_where_there_are_some(warehouse: Path, again: bool) -> None:
+    areas = {"trainer_init": 100.0, "effective": 900.0}
+    attempts = [
+        serving.Attempt(f"j{n}", 1, datetime(2026, 3, 3, 9), areas, is_recovering=again)
+        for n in range(9)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = open_page(LOST)
+
+    assert again == any("Slanted lines: start-up after" in each.value for each in page.caption)
+
+
 def test_one_area_is_looked_at_from_the_url(fleet: Path) -> None:
     page = open_page(LOST, area="unsaved", team="feed")
 
