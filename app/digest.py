@@ -229,11 +229,11 @@ def _scope(monday: date, team: str, published: Mapping[str, Any]) -> filters.Sco
 
 def _teams(scope: filters.Scope, is_compared: bool) -> pl.DataFrame:
     now = data.frame(selects.TEAMS, scope.workload, scope.first_day, scope.last_day, scope.weight)
-    before = data.frame(selects.TEAMS, scope.workload, *scope.previous[2:], scope.weight)
+    before = openings.teams_before(scope)
     if not is_compared:
         before = before.clear()
     return now.join(
-        before.select("team", previous_ett_ratio="ett_ratio"),
+        before.rename({"ett_ratio": "previous_ett_ratio"}),
         on="team",
         how="left",
         maintain_order="left",

@@ -116,15 +116,25 @@ def of_all(whole: float | None, before: float | None, unit: str) -> str:
     return f"of {words.hours(whole)} {unit}{then}"
 
 
-def team(row: Mapping[str, Any], before: float | None, chosen: filters.Scope, silent: str) -> str:
-    """`88.1 % -2.3 pp, 1.2k GPU-hours lost`: a row of TEAMS beside its ETT of before."""
+def team(
+    row: Mapping[str, Any],
+    before: float | None,
+    chosen: filters.Scope,
+    silent: str,
+    *,
+    of_few: bool = False,
+) -> str:
+    """`88.1 % -2.3 pp, 1.2k GPU-hours lost`: a row of TEAMS beside its ETT of before.
+
+    `of_few`: now or before its attempts are too few to be compared.
+    """
     if not row["wall_seconds"]:
         return "no attempt took any time"
     if row["ett_ratio"] is None:
         return silent or "uninstrumented, or its GPUs are unknown"
-    change = words.change(row["ett_ratio"], before)
+    change = "(too few to compare)" if of_few else words.change(row["ett_ratio"], before)
     return (
-        f"{words.ratio(row['ett_ratio'])} {change} \u00b7 "
+        f"{words.ratio(row['ett_ratio'])} {change}".rstrip() + " \u00b7 "
         f"{words.hours(row['lost_amount'])} {chosen.hours} lost"
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+import polars as pl
 import streamlit as st
 
 from app import data, filters, parts, selects, tiles, words
@@ -62,6 +63,16 @@ def window_before(chosen: filters.Scope) -> dict[str, Any]:
         return {}
     ran = data.row(selects.RAN_BEFORE, *chosen.previous, chosen.weight, tiles.TOO_FEW)
     return data.row(selects.WINDOW, *chosen.previous, chosen.weight) | ran
+
+
+def teams_before(chosen: filters.Scope) -> pl.DataFrame:
+    """What teams had in the window before, of those that are compared; empty where none is.
+
+    Columns: team, ett_ratio.
+    """
+    scope = chosen.workload, chosen.first_day, chosen.last_day, chosen.weight, *chosen.previous[2:]
+    before = data.frame(selects.TEAMS_BEFORE, *scope, tiles.TOO_FEW)
+    return before if chosen.is_compared else before.clear()
 
 
 def _say_when(chosen: filters.Scope) -> None:

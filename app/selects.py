@@ -141,6 +141,33 @@ where team <> 'fleet'
 order by lost_amount desc nulls last, team
 """
 
+# What teams had before, of those of which enough attempts ran then and now.
+# $1: workload, $2 and $3: first and last day, $4: weight, $5 and $6: the days before, $7: how many
+# are enough to be compared with
+TEAMS_BEFORE: Final = """
+with ran as (
+    select
+        team,
+        count(*) filter (
+            started_day <= $3 and ended_day >= $2 and (ended_day <= $3 or wall_ended_day >= $2)
+        ) as now,
+        count(*) filter (
+            started_day <= $6 and ended_day >= $5 and (ended_day <= $6 or wall_ended_day >= $5)
+        ) as before
+    from attempts
+    where
+        is_counted
+        and ($1 = 'all' or workload = $1)
+        and ($4 = 'wall' or gpus is not null)
+        and started_day <= $3
+        and ended_day >= $5
+    group by team
+)
+select team, if($4 = 'gpu', ett_gpu_ratio, ett_ratio) as ett_ratio
+from window_teams($1, $5, $6)
+where team in (select team from ran where now >= $7 and before >= $7)
+"""
+
 # $1: workload, $2 and $3: first and last day, $4: weight, $5: the teams
 TEAMS_BY_DAY: Final = """
 select

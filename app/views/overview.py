@@ -166,7 +166,8 @@ if team == filters.FLEET:
     with parts.card("Teams", f"Whose is it? {ordered}."):
         teams = data.frame(selects.TEAMS, workload, first, last, chosen.weight)
         earlier = data.frame(selects.TEAMS, workload, *chosen.previous[2:], chosen.weight)
-        then = dict(earlier.select("team", "ett_ratio").rows()) if is_compared else {}
+        then = dict(openings.teams_before(chosen).rows()) if is_compared else {}
+        known = set(earlier.drop_nulls("ett_ratio")["team"]) if is_compared else set()
         most = teams.height
         if teams.height > MOST_TEAMS and not st.toggle(f"Show all {teams.height} teams"):
             most = MOST_TEAMS
@@ -195,7 +196,8 @@ if team == filters.FLEET:
                         args=("team", name),
                         help="Show this team",
                     )
-                    st.caption(kpis.team(row, then.get(name), chosen, silent))
+                    of_few = name in known - then.keys()
+                    st.caption(kpis.team(row, then.get(name), chosen, silent, of_few=of_few))
                     if silent:
                         continue
                     st.html(

@@ -355,6 +355,27 @@ def test_with_too_few_of_before_nothing_is_compared(
     )
 
 
+def test_a_team_of_few_attempts_is_not_compared_where_the_fleet_is(warehouse: Path) -> None:
+    attempts = [
+        serving.Attempt(f"{team}{day}-{each}", 1, datetime(2026, month, day, 9), areas, team=team)
+        for team, then, now in (("many", 6, 6), ("few", 4, 6), ("fewer", 6, 4), ("new", 0, 6))
+        for month, day, count in ((2, 18, then), (3, 3, now))
+        for areas in [{"effective": 600.0 * day, "unaccounted": 600.0}]
+        for each in range(count)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = open_page(days="7")
+    teams = [each.key.removeprefix("team ") for each in page.button if "team " in str(each.key)]
+    told = [each.value for each in page.caption if each.value.startswith("75.0 %")]
+
+    assert {
+        "many": "75.0 % -19.7 pp \u00b7 8.0 GPU-hours lost",
+        "few": "75.0 % (too few to compare) \u00b7 8.0 GPU-hours lost",
+        "fewer": "75.0 % (too few to compare) \u00b7 5.3 GPU-hours lost",
+        "new": "75.0 % \u00b7 8.0 GPU-hours lost",
+    } == dict(zip(teams, told, strict=True))
+
+
 def test_of_few_attempts_too_it_is_said_why_there_is_nothing(warehouse: Path) -> None:
     attempt = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"uninstrumented": 60.0})
     serving.publish(warehouse, serving.Warehouse(attempts=[attempt]))

@@ -400,6 +400,24 @@ def test_what_moved_ett_is_told_of_enough_attempts(
     )
 
 
+def test_a_team_of_few_attempts_is_not_compared(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempts = [
+        serving.Attempt(f"{team}{day}-{each}", 1, at, {"effective": 600.0}, team=team)
+        for team, then, now in (("few", 4, 6), ("fewer", 6, 4), ("many", 6, 6))
+        for day, count in ((16, then), (24, now))
+        for at in [datetime(2026, 2, day, 9)]
+        for each in range(count)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    teams = told(capsys, "--week", WEEK)["teams"]
+
+    assert {"few": None, "fewer": None, "many": 1.0} == {
+        each["team"]: each["previous_ett_ratio"] for each in teams
+    }
+
+
 def test_a_file_is_written_where_it_is_asked_for(
     fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
