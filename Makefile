@@ -26,9 +26,11 @@ help: ## this list
 run: ## set up, sample fleet -> warehouse, dashboard and exporter up; DASHBOARD_PORT=, EXPORTER_PORT= move them
 	@tools/install run
 	@$(bin)/python -m app.serve --check
-	@if [ -d .sample ]; then tools/sample --if-old-say; else tools/sample; fi
 	@# the sample tells all of its last day: that day is complete
-	@$(bin)/ett-ingest '.sample/*.jsonl' --as-of "$$(date -u -r .sample +%FT00:00:00Z)"
+	@if $(bin)/python -m sample_data.beside run; then \
+		if [ -d .sample ]; then tools/sample --if-old-say; else tools/sample; fi; \
+		$(bin)/ett-ingest '.sample/*.jsonl' --as-of "$$(date -u -r .sample +%FT00:00:00Z)"; \
+	fi
 	@exec $(bin)/python -m app.serve
 
 serve: ## dashboard and exporter up on the warehouse as it is, without the sample fleet
@@ -37,6 +39,7 @@ serve: ## dashboard and exporter up on the warehouse as it is, without the sampl
 
 ingest: ## your dumps -> warehouse: make ingest LOGS="PATH..." (files, folders, globs; quote a space twice: "'a b.log' c")
 	@tools/ingest
+	@$(bin)/python -m sample_data.beside ingest
 
 # whatever the caller's shell says: each of the processes that tests start would compile everything anew
 test: export PYTHONDONTWRITEBYTECODE :=

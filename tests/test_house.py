@@ -219,6 +219,7 @@ def copy_of_the_tools(folder: Path) -> None:
         "tools/ingest": read("tools/ingest"),
         "tools/install": "#!/bin/sh\n",
         ".venv/bin/ett-ingest": '#!/bin/sh\nprintf "%s\\n" "$@"\n',
+        ".venv/bin/python": "#!/bin/sh\n",
     }
     for name, text in scripts.items():
         file = folder / name
