@@ -328,7 +328,7 @@ class _Run:
         self._publish()
         shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
         if not self.is_dry:
-            publish.say_unknown_teams(self.warehouse, self.settings)
+            publish.say_idle_settings(self.warehouse, self.settings)
 
     def _incoming(
         self, files: list[dumps.DumpFile], known: Known, summary: Summary, progress: Progress

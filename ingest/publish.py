@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from ingest import calendar, detail
-from ingest.settings import Settings
+from ingest.settings import Settings, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model, regression_tables
 from queries.damage import is_damage
@@ -92,15 +92,34 @@ def build_whole(warehouse: Warehouse, path: Path, settings: Settings, now: datet
     _build(warehouse.connection, path, settings, now)
 
 
-def say_unknown_teams(warehouse: Warehouse, settings: Settings) -> None:
-    """Warn of targets that hold for nobody: a misspelt team would be held to the fleet's."""
-    rows = warehouse.connection.execute("select distinct team from team_day_sums_kept").fetchall()
+def say_idle_settings(warehouse: Warehouse, settings: Settings) -> None:
+    """Warn of targets and exclusions that hold for nobody: a misspelt team would be held to the
+    fleet's target, and a misspelt partition counts.
+    """
+    connection = warehouse.connection
+    rows = connection.execute("select distinct team from team_day_sums_kept").fetchall()
     if unknown := sorted(settings.targets.keys() - {"fleet", *(team for (team,) in rows)}):
         _LOG.warning(
             "[targets] of ett.toml holds for nobody where it says %s: no job says that it is of "
             "such a team. What is misspelt is held to the fleet's target: write teams as jobs do",
             ", ".join(map(repr, unknown)),
         )
+    for column, name, patterns in (
+        ("partition_name", "partitions", settings.excluded_partitions),
+        ("job_name", "names", settings.excluded_names),
+    ):
+        idle = [each for each in patterns if not _matches_a_job(connection, column, each)]
+        if idle:
+            _LOG.warning(
+                "[exclude] of ett.toml excludes nothing where its %s say %s: no job has such a one",
+                name,
+                ", ".join(map(repr, idle)),
+            )
+
+
+def _matches_a_job(connection: duckdb.DuckDBPyConnection, column: str, pattern: str) -> bool:
+    matching = f"select 1 from attempt_facts_kept where {column} like ? escape '\\' limit 1"
+    return connection.execute(matching, [like_pattern(pattern)]).fetchone() is not None
 
 
 def listed_detail(path: Path) -> set[str]:

@@ -268,3 +268,21 @@ def test_a_target_that_holds_for_no_team_is_warned_of(
 
     [warning] = [record.getMessage() for record in caplog.records if "targets" in record.message]
     assert "holds for nobody where it says 'asd':" in warning
+
+
+def test_an_exclusion_that_matches_no_job_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = '[exclude]\npartitions = ["deb*", "debgu"]\nnames = ["smoke_?", "smokee"]'
+    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, text)))
+    job = life("a", partition="debug", name="smoke_1")
+    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", [*job, *life("b")]))
+
+    assert [
+        "where its partitions say 'debgu': no job has such a one",
+        "where its names say 'smokee': no job has such a one",
+    ] == [
+        record.getMessage().removeprefix("[exclude] of ett.toml excludes nothing ")
+        for record in caplog.records
+        if "[exclude]" in record.getMessage()
+    ]
