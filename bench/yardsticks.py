@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import mmap
 import os
 import shutil
 import sys
@@ -46,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _clean(folder: Path, events: int, runs: int) -> Path:
-    dump = _dump(folder, "clean", events, "0")
+    dump = _dump(folder, "clean", events + BATCH_EVENTS, "0")
+    batch = _cut_off(dump, BATCH_EVENTS)
     size = dump.stat().st_size / 1e6
     print(f"{events:,} events, {size:,.0f} MB in one file, {runs} runs in turn")
     _line("", "wall s", "cpu s", "memory")
@@ -63,13 +65,12 @@ def _clean(folder: Path, events: int, runs: int) -> Path:
         _ratio("  ett-ingest at this share of its speed", middle(costs), middle(ours))
     if "CHDB_PYTHON" not in os.environ:
         _line("ClickHouse (chdb)", "not run: CHDB_PYTHON names no interpreter that has chdb")
-    _increment(folder, events)
+    _increment(folder, events, batch)
     return dump
 
 
-def _increment(folder: Path, events: int) -> None:
-    """A small batch onto the warehouse that the clean runs left, beside all its facts anew."""
-    batch = _dump(folder, "batch", BATCH_EVENTS, "0", seed=11, days=2)
+def _increment(folder: Path, events: int, batch: Path) -> None:
+    """What comes next, onto the warehouse that the clean runs left, beside all its facts anew."""
     warehouse = folder / "warehouse"
     small = _command("ett-ingest", "--warehouse", warehouse, batch)
     told = folder / "sweep.json"
@@ -138,16 +139,28 @@ def _dirty(folder: Path, events: int, runs: int) -> None:
     _ratio("  ett-ingest at this share of its speed", middle(bare), middle(ours))
 
 
-def _dump(
-    folder: Path, name: str, events: int, broken: str, seed: int = 7, days: int = 120
-) -> Path:
+def _cut_off(dump: Path, lines: int) -> Path:
+    """Move the last lines of a dump into one of their own: of its last days, and of jobs that ran
+    before and that go on.
+    """
+    rest = dump.with_name(f"next-{dump.name}")
+    with dump.open("rb+") as file, mmap.mmap(file.fileno(), 0) as text:
+        end = len(text) - 1
+        for _ in range(lines):
+            end = text.rfind(b"\n", 0, end)
+        rest.write_bytes(text[end + 1 :])
+    os.truncate(dump, end + 1)
+    return rest
+
+
+def _dump(folder: Path, name: str, events: int, broken: str) -> Path:
     """A fleet's dumps as one file. Each field is in one of its first lines, as in a dump in any
     order it may be: with its defaults DuckDB refuses a file whose fields come late.
     """
     parts = folder / "parts"
     python(
         "-m", "sample_data", "--out", parts, "--end", END, "--events", events, "--broken", broken,
-        "--seed", seed, "--days", days, "--processes", 2,
+        "--seed", 7, "--days", 120, "--processes", 2,
     )  # fmt: skip
     days_of = sorted(parts.glob("events-*.jsonl"))
     first = _with_every_field(days_of)
