@@ -17,7 +17,7 @@ import duckdb
 from queries import places, published
 from queries.published import NothingPublished
 
-_OF_THE_SAMPLE = re.compile(r"/\.sample/events-[0-9-]+\.jsonl$")
+_OF_THE_SAMPLE = re.compile(r"(^|/)\.sample/events-[0-9-]+\.jsonl$")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
