@@ -47,6 +47,18 @@ def serving(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return served(warehouse, tmp_path_factory.mktemp("served") / "copy")
 
 
+def failing_rows() -> list[str]:
+    """A table of sacct of equal jobs, of which more fail in the last days."""
+    first, lines = datetime(2026, 1, 1), ["JobID|State|Start|End|AllocTRES"]
+    for day, job in product(range(100), range(40)):
+        start = first + timedelta(days=day, minutes=30 * job)
+        state = "NODE_FAIL" if job % 20 < (1 if day < 88 else 8) else "COMPLETED"
+        end = start + timedelta(hours=2)
+        number = 1000 * day + job
+        lines.append(f"{number}|{state}|{start:%FT%T}|{end:%FT%T}|gres/gpu=64")
+    return lines
+
+
 def test_the_series_are_the_sums_that_the_jobs_told(told: list[Job], warehouse: Path) -> None:
     expected: dict[tuple[object, ...], list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
     for job in told:
@@ -116,15 +128,8 @@ def test_the_planted_change_is_found_and_named(serving: Path) -> None:
 def test_what_ends_cost_is_unknown_where_a_scheduler_alone_tells_of_them_and_not_small(
     tmp_path: Path,
 ) -> None:
-    first, lines = datetime(2026, 1, 1), ["JobID|State|Start|End|AllocTRES"]
-    for day, job in product(range(100), range(40)):
-        start = first + timedelta(days=day, minutes=30 * job)
-        state = "NODE_FAIL" if job % 20 < (1 if day < 88 else 8) else "COMPLETED"
-        end = start + timedelta(hours=2)
-        number = 1000 * day + job
-        lines.append(f"{number}|{state}|{start:%FT%T}|{end:%FT%T}|gres/gpu=64")
     scheduled = tmp_path / "sacct.txt"
-    scheduled.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    scheduled.write_text("\n".join(failing_rows()) + "\n", encoding="utf-8")
 
     assert 0 == ingest(tmp_path / "warehouse", scheduled)
     [(metric, lost, is_gpu_weighed, severity, sentence)] = rows(
@@ -141,6 +146,28 @@ def test_what_ends_cost_is_unknown_where_a_scheduler_alone_tells_of_them_and_not
             "select coalesce(excess_gpu_seconds, excess_seconds) from regression_jobs",
         )
     )
+
+
+def test_of_what_cost_alike_the_same_jobs_are_listed_whichever_dump_came_first(
+    tmp_path: Path,
+) -> None:
+    header, *lines = failing_rows()
+    halves = [tmp_path / "one.txt", tmp_path / "other.txt"]
+    for number, half in enumerate(halves):
+        half.write_text("\n".join([header, *lines[number::2]]) + "\n", encoding="utf-8")
+
+    for name, dumped in (("forth", halves), ("back", halves[::-1])):
+        for half in dumped:
+            assert 0 == ingest(tmp_path / name, half)
+    forth, back = (
+        rows(
+            tmp_path / name, "select team, metric, place, job_id from regression_jobs order by all"
+        )
+        for name in ("forth", "back")
+    )
+
+    assert forth
+    assert forth == back
 
 
 def test_what_a_change_costs_is_unknown_where_the_gpus_are_and_not_small(

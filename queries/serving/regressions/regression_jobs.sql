@@ -98,37 +98,39 @@ compared as (
 ranked as (
 
     select
-        *,
-        cost_seconds * excess_ratio as excess_seconds,
-        gpu_seconds * excess_ratio as excess_gpu_seconds,
+        compared.*,
+        names.job_id,
+        compared.cost_seconds * compared.excess_ratio as excess_seconds,
+        compared.gpu_seconds * compared.excess_ratio as excess_gpu_seconds,
         row_number() over (
-            partition by team, metric, started_on
+            partition by compared.team, compared.metric, compared.started_on
             order by
                 excess_gpu_seconds desc nulls last,
                 excess_seconds desc nulls last,
-                job_no asc,
-                attempt asc,
-                day asc
+                -- numbers of jobs go by the order in which dumps came
+                names.job_id asc,
+                compared.attempt asc,
+                compared.day asc
         ) as place
     from compared
+    inner join warehouse.job_names_kept as names on compared.job_no = names.job_no
 
 )
 
 select
-    ranked.team,
-    ranked.metric,
-    ranked.started_on,
-    ranked.place,
-    names.job_id,
-    ranked.attempt,
-    ranked.job_team,
-    ranked.day,
-    ranked.gpus,
-    ranked.seconds,
-    ranked.expected_seconds,
-    ranked.excess_seconds,
-    ranked.excess_gpu_seconds
+    team,
+    metric,
+    started_on,
+    place,
+    job_id,
+    attempt,
+    job_team,
+    day,
+    gpus,
+    seconds,
+    expected_seconds,
+    excess_seconds,
+    excess_gpu_seconds
 from ranked
-inner join warehouse.job_names_kept as names on ranked.job_no = names.job_no
-where ranked.place <= 10
-order by ranked.team asc, ranked.metric asc, ranked.started_on asc, ranked.place asc
+where place <= 10
+order by team asc, metric asc, started_on asc, place asc
