@@ -14,8 +14,10 @@ told as (
 
     select
         ends.day,
-        hash('end', ends) as mark
+        -- of what no source looked into the ends are all that it has
+        hash('end', ends, names.job_id) as mark
     from series_ends as ends
+    inner join job_names_kept as names on ends.job_no = names.job_no
 
     union all
 

@@ -402,6 +402,26 @@ def test_evidence_that_came_in_pieces_is_what_a_whole_publication_tells(
     assert before >= 10
 
 
+def test_evidence_calls_a_pruned_job_whose_number_was_given_out_again_as_the_others_do(
+    tmp_path: Path,
+) -> None:
+    header, *lines = failing_rows()
+    scheduled, again = tmp_path / "sacct.txt", tmp_path / "again.txt"
+    scheduled.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    assert 0 == ingest(tmp_path / "warehouse", scheduled)
+    first = "select job_id from regression_jobs where place = 1"
+    [(told,)] = rows(tmp_path / "warehouse", first)
+    prune = ["prune", "--before", "2026-04-05", "--warehouse", str(tmp_path / "warehouse")]
+    assert 0 == keep.main(prune)
+    again.write_text(
+        f"{header}\n{told}|COMPLETED|2026-04-10T08:00:00|2026-04-10T10:00:00|gres/gpu=64\n",
+        encoding="utf-8",
+    )
+    assert 0 == ingest(tmp_path / "warehouse", again)
+
+    assert [(f"{told} until 2026-04-04",)] == rows(tmp_path / "warehouse", first)
+
+
 def test_failures_of_jobs_that_only_the_scheduler_knows_are_held_against_their_gpu_days(
     tmp_path: Path,
 ) -> None:
