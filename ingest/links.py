@@ -104,14 +104,17 @@ def told_twice(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, st
     each with its number: both names are jobs then, and the time of one counts twice.
 
     `cluster`: told with this cluster, and without. `number`: told under this JobIDRaw, and under
-    the number that is shown of the task.
+    the number that is shown of the task. A pruned job whose number was given out again is another.
     """
     told = connection.execute(
         "with fresh as (select job_no from job_keys "
-        "where job_key in (select job_key from batch_jobs)), near as ("
+        "where job_key in (select job_key from batch_jobs)), others as ("
+        "select pruned.job_no from pruned_jobs as pruned inner join job_keys "
+        "on pruned.job_no = job_keys.job_no and pruned.job_key <> job_keys.job_key), near as ("
         "select scheduler_jobs.*, job_no in (select job_no from fresh) as is_fresh "
         "from scheduler_jobs where scheduler_job in (select scheduler_job from scheduler_jobs "
-        "where job_no in (select job_no from fresh))), pairs as ("
+        "where job_no in (select job_no from fresh)) "
+        "and job_no not in (select job_no from others)), pairs as ("
         "select plain.scheduler_job as number, plain.job_no as plain_no, other.job_no as other_no, "
         "plain.cluster as plain_cluster, other.cluster from near as plain inner join near as other "
         "on plain.scheduler_job = other.scheduler_job and plain.job_no <> other.job_no "

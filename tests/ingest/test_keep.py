@@ -296,6 +296,24 @@ def test_late_events_of_a_pruned_job_are_an_anomaly_and_later_ones_a_job_of_thei
     assert 0 == warehouse_command("check", warehouse)
 
 
+def test_a_number_that_was_given_out_again_after_a_prune_is_not_said_to_count_twice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dump = tmp_path / "sacct.txt"
+    for number, day in ((17, 1), (18, 19), (17, 20)):
+        dump.write_text(
+            "JobID|State|Start|End|AllocTRES\n"
+            f"{number}|COMPLETED|2026-03-{day:02}T08:00:00|2026-03-{day:02}T09:00:00|gres/gpu=8\n"
+        )
+        ingest(tmp_path / "warehouse", dump)
+        warehouse_command("prune", tmp_path / "warehouse", "--before", "2026-03-06")
+
+    assert [("17",), ("17 until 2026-03-05",), ("18",)] == rows(
+        tmp_path / "warehouse", "select job_id from jobs order by all"
+    )
+    assert "counts twice" not in caplog.text
+
+
 @pytest.mark.parametrize("zone", ["America/Los_Angeles", "Pacific/Kiritimati"])
 def test_what_a_prune_left_is_called_by_days_of_the_zone(
     tmp_path: Path,
