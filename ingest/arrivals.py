@@ -56,6 +56,12 @@ def look(
     return seen
 
 
+def is_there(sight: Sight) -> bool:
+    """Whether its path still names the file: a log that is rotated leaves its name to another."""
+    status = _status(sight.path)
+    return status is not None and (status.st_dev, status.st_ino) == sight.key
+
+
 def folders(arguments: Iterable[str]) -> dict[str, Key]:
     """The folders in which something of this can come to be, of those that are there by now.
 

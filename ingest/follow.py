@@ -73,13 +73,17 @@ class Follower:
     def decide(self, sight: Sight, before: Handled | None, *, is_resting: bool) -> Decision:
         """What to load of a file. `is_resting`: a last line without its end is no half line.
 
-        A file that cannot be read now is told of, and looked at again.
+        A file that cannot be read now is told of, and looked at again. So is one that was moved
+        since it was seen, but silently: what was read may be another that has its name now.
         """
         try:
-            return self._decide(sight, before, is_resting)
+            decision = self._decide(sight, before, is_resting)
+            return decision if arrivals.is_there(sight) else _moved(sight, before)
         except (OSError, UnreadableDump) as error:
             if isinstance(error, OSError) and error.errno in _OF_THE_WAREHOUSE:
                 raise
+            if not arrivals.is_there(sight):
+                return _moved(sight, before)
             said = error.strerror or error if isinstance(error, OSError) else error
             then = Handled(sight, str(sight.path), is_closed=True)
             return Decision(then, None, f"cannot be read: {said}")
@@ -174,6 +178,10 @@ def _goes_on(before: Handled, sight: Sight, file: dumps.DumpFile) -> bool:
 def _at(sight: Sight, place: Place, file: dumps.DumpFile, *, has_more: bool) -> Handled:
     is_half = not has_more and place.taken < file.bytes
     return Handled(sight, place.name, place.taken, b"", place, has_more, is_half, is_half)
+
+
+def _moved(sight: Sight, before: Handled | None) -> Decision:
+    return Decision(replace(before or Handled(sight, str(sight.path)), has_more=True))
 
 
 def _waiting(before: Handled | None, sight: Sight, file: dumps.DumpFile) -> Handled:

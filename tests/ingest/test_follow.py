@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -51,13 +52,15 @@ class Looks:
     def __post_init__(self) -> None:
         self.news = Unhurried(rest_seconds=3600)
 
-    def look(self) -> None:
+    def look(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """`meanwhile` happens once the files were seen, before they are read."""
         watch = Watch(
             self.arguments, self.folder, self.settings, Reading(None, ZoneInfo("UTC")), None,
             lambda: MOMENT,
         )  # fmt: skip
         known = [one.sight for one in self.news.handled.values()]
         self.news.see(arrivals.look(self.arguments, known))
+        meanwhile()
         with warehouse.opened(self.folder, print, 0) as opened:
             facts.prepare(opened)
             due = self.news.due()
@@ -185,6 +188,27 @@ def test_a_log_that_is_copied_and_cut_begins_anew(watched: Looks, log: Path) -> 
         (str(log), log.stat().st_size, 4, 0),
     ] == watched.ledger()
     assert list("abcdefg") == jobs(watched.folder)
+
+
+@pytest.mark.parametrize("is_made_anew", [False, True])
+def test_a_log_that_is_rotated_between_a_look_and_its_reading_is_read_under_its_new_name(
+    watched: Looks, log: Path, caplog: pytest.LogCaptureFixture, is_made_anew: bool
+) -> None:
+    def rotate() -> None:
+        log.rename(log.with_name("x.log.1"))
+        if is_made_anew:
+            log.write_text(lines("new", "newer", "newest"), encoding="utf-8")
+
+    log.write_text(lines("a"), encoding="utf-8")
+    watched.look()
+    append(log, lines("b"))
+    watched.look(rotate)
+    watched.look()
+
+    assert sorted(["a", "b", *["new", "newer", "newest"] * is_made_anew]) == jobs(watched.folder)
+    assert str(log) in [name for name, _, events, _ in watched.ledger() if events == 2]
+    assert 0 == watched.news.backlog()
+    assert "left aside" not in caplog.text
 
 
 def test_files_that_begin_alike_are_told_apart_when_they_go_on(watched: Looks, log: Path) -> None:
