@@ -156,8 +156,7 @@ def _prune(chosen: argparse.Namespace) -> int:
     with _opened(chosen, settings, may_upgrade=not chosen.dry_run) as opened:
         _refuse_too_late(opened, chosen.before, settings)
         facts.prepare(opened)
-        if not chosen.dry_run:
-            facts.follow(opened, settings)
+        facts.follow(opened, settings, is_dry=chosen.dry_run)
         pruned = retention.plan(opened.connection, before_us)
         told = (
             f"{counted(pruned.events, 'event')} of {counted(pruned.jobs, 'job')} that ended before "

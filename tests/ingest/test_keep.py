@@ -460,6 +460,10 @@ def test_settings_that_pruned_jobs_cannot_follow_are_refused(
 
     assert (2, True) == (status, f"ett-ingest: {refused}" in capsys.readouterr().err)
 
+    status = warehouse_command("prune", warehouse, "--before", "2026-03-07", "--dry-run")
+
+    assert (2, True) == (status, f"ett-warehouse: {refused}" in capsys.readouterr().err)
+
 
 @pytest.mark.parametrize("day", ["2026-03-20", "2062-01-01"])
 def test_a_day_that_is_not_over_for_sure_is_not_pruned(
