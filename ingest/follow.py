@@ -78,12 +78,12 @@ class Follower:
         """
         try:
             decision = self._decide(sight, before, is_resting)
-            return decision if arrivals.is_there(sight) else _moved(sight, before)
+            return decision if arrivals.is_there(sight) else Decision(moved(sight, before))
         except (OSError, UnreadableDump) as error:
             if isinstance(error, OSError) and error.errno in _OF_THE_WAREHOUSE:
                 raise
             if not arrivals.is_there(sight):
-                return _moved(sight, before)
+                return Decision(moved(sight, before))
             said = error.strerror or error if isinstance(error, OSError) else error
             then = Handled(sight, str(sight.path), is_closed=True)
             return Decision(then, None, f"cannot be read: {said}")
@@ -166,6 +166,11 @@ def read_again(one: Incoming) -> Decision | None:
     return Decision(Handled(sight, file.name, file.bytes, tails.mark(file, file.bytes)), one)
 
 
+def moved(sight: Sight, before: Handled | None) -> Handled:
+    """What is made of a file that its path no longer names: at the next look it has another."""
+    return replace(before or Handled(sight, str(sight.path)), has_more=True)
+
+
 def _goes_on(before: Handled, sight: Sight, file: dumps.DumpFile) -> bool:
     """Whether it is the file of before: a number of a file is given to another once it is free."""
     if before.place is not None:
@@ -178,10 +183,6 @@ def _goes_on(before: Handled, sight: Sight, file: dumps.DumpFile) -> bool:
 def _at(sight: Sight, place: Place, file: dumps.DumpFile, *, has_more: bool) -> Handled:
     is_half = not has_more and place.taken < file.bytes
     return Handled(sight, place.name, place.taken, b"", place, has_more, is_half, is_half)
-
-
-def _moved(sight: Sight, before: Handled | None) -> Decision:
-    return Decision(replace(before or Handled(sight, str(sight.path)), has_more=True))
 
 
 def _waiting(before: Handled | None, sight: Sight, file: dumps.DumpFile) -> Handled:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ingest import loader, plan, publish
-from ingest.arrivals import Sight
+from ingest.arrivals import Sight, is_there
 from ingest.errors import UnreadableDump
-from ingest.follow import Decision, Follower, Handled, read_again
+from ingest.follow import Decision, Follower, Handled, moved, read_again
 from ingest.ledger import Incoming
 from ingest.loader import Loaded
 from ingest.misnamed import Misnamed
@@ -162,6 +162,9 @@ class Round:
 
     def _load(self, batch: Sequence[Decision]) -> list[Sight]:
         """Load a batch. Returns the files of which another piece can be loaded at once."""
+        batch = [one for one in batch if self._is_there(one)]
+        if not batch:
+            return []
         parsed = [time.monotonic()]
         try:
             loaded = self._load_together(batch, lambda _: parsed.append(time.monotonic()))
@@ -179,6 +182,16 @@ class Round:
             for one, done in zip(batch, loaded, strict=True)
             if one.then.has_more and done.unreadable is None
         ]
+
+    def _is_there(self, decision: Decision) -> bool:
+        """Whether the file can still be read by its path; else it is looked at again. Of a piece
+        the copy is read.
+        """
+        then = decision.then
+        if then.place is not None or is_there(then.sight):
+            return True
+        self._news.keep(moved(then.sight, self._news.handled.get(then.sight.key)))
+        return False
 
     def _load_together(
         self, batch: Sequence[Decision], advance: Callable[[int], None]
@@ -214,6 +227,8 @@ class Round:
 
     def _fail(self, decision: Decision, why: str) -> None:
         """Nothing of it is loaded: once it changes it is looked at as if for the first time."""
+        if not self._is_there(decision):
+            return
         _LOG.warning("cannot read %s", why)
         then = decision.then
         self._news.keep(Handled(then.sight, then.name))

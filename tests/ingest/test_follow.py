@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from ingest import arrivals, dumps, facts, tails, warehouse
+from ingest import arrivals, dumps, facts, loader, plan, tails, warehouse
 from ingest.collectors.base import Reading
 from ingest.moment import Moment
 from ingest.news import News
@@ -209,6 +209,35 @@ def test_a_log_that_is_rotated_between_a_look_and_its_reading_is_read_under_its_
     assert str(log) in [name for name, _, events, _ in watched.ledger() if events == 2]
     assert 0 == watched.news.backlog()
     assert "left aside" not in caplog.text
+
+
+@pytest.mark.parametrize("when", ["before it is loaded", "while it is loaded"])
+def test_a_text_that_is_rotated_before_it_is_parsed_is_read_under_its_new_name(
+    watched: Looks,
+    log: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    when: str,
+) -> None:
+    log = log.with_name("megatron.log")
+    log.write_text(MEGATRON, encoding="utf-8")
+    place, name = (plan, "batches") if when.startswith("before") else (loader, "load_batch")
+    real = getattr(place, name)
+
+    def rotating(*given: object) -> object:
+        if place is plan:
+            given = (list(given[0]),)  # type: ignore[call-overload]
+        log.rename(log.with_name("megatron.log.1"))
+        return real(*given)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(place, name, rotating)
+        watched.look()
+    watched.look()
+
+    assert ["megatron"] == jobs(watched.folder)
+    assert 0 == watched.news.backlog()
+    assert "cannot" not in caplog.text
 
 
 def test_files_that_begin_alike_are_told_apart_when_they_go_on(watched: Looks, log: Path) -> None:
