@@ -64,6 +64,10 @@ _OTHER_NAMES = {
     "torch_compile": Phase.PT2_COMPILE,
     "startup": Phase.TRAINER_INIT,
 }
+# a step of these is none of training, whatever number it has
+_NO_TRAINING = frozenset(
+    {"eval", "evaluate", "evaluation", "validate", "validation", "val", "test"}
+)
 _STEPS = ("train_step", "training_step", "train_iteration", "step", "iteration")
 _ATTEMPTS = ("attempt", "launch")
 _EVENTS = {
@@ -97,6 +101,8 @@ def span_meaning(name: str) -> Meaning | None:
     for at in range(len(words)):
         known = _SPANS.get("_".join(words[at:]))
         if known is not None:
+            if known.kind is Kind.STEP and not _NO_TRAINING.isdisjoint(words[:at]):
+                return None
             return known._replace(is_plain=known.is_plain and words[0] not in _TRAINERS)
     return None
 

@@ -98,6 +98,13 @@ def test_a_step_is_progress_when_it_is_over() -> None:
     assert [(us(2), 7, 448)] == [(e["at_us"], e["step"], e["samples"]) for e in told]
 
 
+@pytest.mark.parametrize("name", ["eval_step", "train.validation.step", "EvaluationIteration"])
+def test_a_step_of_an_evaluation_is_no_progress(name: str) -> None:
+    (training, alive) = read(spans(span("train_loop", 0, 1), span(name, 1, 2, {"step": 600})))
+
+    assert ("training", "alive", us(2)) == (training["phase"], alive["event"], alive["at_us"])
+
+
 def test_the_span_of_a_launch_is_its_begin_and_its_end() -> None:
     told = read(
         spans(
