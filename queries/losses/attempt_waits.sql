@@ -56,6 +56,10 @@ told as (
         first_batches.first_batch_us,
         coalesce(windows.first_start_us, last_scheduling.to_us, windows.started_us)
             as allocated_us,
+        -- a dump that begins in the middle of a run says nothing of its start
+        windows.first_start_us is null
+        and last_scheduling.to_us is null
+        and first_batches.first_batch_us = windows.started_us as is_met_training,
         coalesce(first_batches.last_trained_us, windows.ended_us) as interrupted_us,
         lag(windows.outcome) over in_job in ('failed', 'preempted', 'timeout', 'lost')
             as follows_interruption,
@@ -135,7 +139,8 @@ select
     case when is_interruption then interrupted_us end as interrupted_us,
     queue_us,
     case
-        when attempt = 1 and first_batch_us >= allocated_us then first_batch_us - allocated_us
+        when attempt = 1 and first_batch_us >= allocated_us and not is_met_training
+            then first_batch_us - allocated_us
     end as tts_us,
     -- clocks that contradict one another give no time to recover rather than a negative one
     case when first_batch_us >= open_since_us then first_batch_us - open_since_us end as ttr_us,

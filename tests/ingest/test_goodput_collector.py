@@ -501,6 +501,17 @@ def test_without_its_start_a_launch_has_no_name_and_resumes_from_nothing() -> No
     assert [] == [e for e in told if "resumed_from_step" in e]
 
 
+def test_a_dump_that_begins_in_mid_run_tells_no_time_to_start(tmp_path: Path) -> None:
+    waits = []
+    for name, lines in (("whole", launch(0)), ("cut", [])):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("\n".join([*lines, *steps(500, 520, 40)]) + "\n")
+        assert 0 == ingest(tmp_path / name, file)
+        waits += rows(tmp_path / name, "select tts_seconds from attempts")
+
+    assert [(40.0,), (None,)] == waits
+
+
 @pytest.mark.parametrize(("told_first", "resumed"), [(3, [40]), (4, [40]), (5, []), (6, [])])
 def test_a_dump_that_begins_in_start_up_tells_what_the_launch_resumes_from(
     told_first: int, resumed: list[int]

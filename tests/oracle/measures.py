@@ -1002,6 +1002,13 @@ def allocated_at(course: Course) -> int:
 def tts_us(course: Course) -> int | None:
     if course.life.number != 1 or course.first_batch is None:
         return None
+    is_told = (
+        course.life.allotment.begin is not None
+        or any(event.kind == "attempt_start" for event in course.life.events)
+        or any(span.phase == "scheduling" for span in course.spans)
+    )
+    if not is_told and course.first_batch == course.life.started:
+        return None
     return null_if_negative(course.first_batch - allocated_at(course))
 
 

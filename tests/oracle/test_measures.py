@@ -659,6 +659,13 @@ def test_r16_without_a_grant_the_end_of_scheduling_allocates():
     assert (20, 10) == (seconds(attempt.allocated_us), seconds(attempt.tts_us))
 
 
+def test_r16_an_attempt_that_is_met_training_has_no_time_to_start():
+    met = [*span(0, 40, "training"), ended(40)]
+
+    assert only(met).tts_us is None
+    assert 0 == only([said(0, "attempt_start"), *met]).tts_us
+
+
 def test_r16_attempts_that_died_on_the_way_are_part_of_one_recovery():
     events = [
         *trained(0, 100, 1, outcome="failed"),
@@ -667,7 +674,7 @@ def test_r16_attempts_that_died_on_the_way_are_part_of_one_recovery():
         *trained(150, 200, 3),
     ]
 
-    assert [(0, None, None), (None, None, None), (None, 50, 10)] == [
+    assert [(None, None, None), (None, None, None), (None, 50, 10)] == [
         latencies(attempt) for attempt in attempts(events)
     ]
 
