@@ -40,7 +40,8 @@ class Run:
     end of that. `stride` is the least by which the number of a step went on. `first` and `held` are
     its first steps, until they are judged. `inside` and `open` (depth and start by name) are what
     the job did beside its newest step, `renewed` its start-up and restores since then: of this run
-    if it goes on, of the next if it goes back.
+    if it goes on, of the next if it goes back. `seen_us` is the latest time that what it did beside
+    its steps tells.
     """
 
     of_run: Event
@@ -58,6 +59,7 @@ class Run:
     renewed: list[Entry | Operation] = field(default_factory=list)
     restored: int | None = None
     end: Entry | None = None
+    seen_us: int = 0
 
     @property
     def is_begun(self) -> bool:
@@ -275,6 +277,10 @@ class Job:
         if run.end is not None:
             yield from self._judge_last(run.end.at_us)
             yield _last_word(run.end, run.of_run)
+        elif run.step is not None and "run_key" not in run.of_run:
+            # without a name it may be taken for a part of the launch that follows
+            over = _phase(max(run.at_us, run.seen_us), False, Phase.TRAINING)
+            yield {**over, **run.of_run}
 
     def _judge_last(self, ended_us: int) -> Iterator[Event]:
         """Training ends with the job, or with its last step if the job goes on much longer."""
@@ -324,6 +330,7 @@ def _custom(entry: Entry, run: Run) -> Iterator[Event]:
     """An event that blocks training, under its own name as a stage. Of events of one name that are
     nested the outer one counts.
     """
+    run.seen_us = max(run.seen_us, entry.at_us)
     depth, start_us = run.open.pop(entry.kind, (0, entry.at_us))
     if entry.is_start:
         run.open[entry.kind] = (depth + 1, start_us)
@@ -339,6 +346,7 @@ def _custom(entry: Entry, run: Run) -> Iterator[Event]:
 
 def _operation(operation: Operation, run: Run) -> Iterator[Event]:
     is_of_run = operation.at_us >= (run.begun_us or 0)
+    run.seen_us = max(run.seen_us, operation.until_us)
     phase = Phase.CHECKPOINT_SAVE if operation.is_save else Phase.CHECKPOINT_LOAD
     told = _phase(operation.at_us, True, phase)
     told["end_us"] = operation.until_us

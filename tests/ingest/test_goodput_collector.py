@@ -512,6 +512,19 @@ def test_a_dump_that_begins_in_mid_run_tells_no_time_to_start(tmp_path: Path) ->
     assert [(40.0,), (None,)] == waits
 
 
+def test_what_is_left_of_an_earlier_launch_trains_for_no_later_one(tmp_path: Path) -> None:
+    file = tmp_path / "goodput.jsonl"
+    file.write_text("\n".join([*steps(500, 520, 40), *launch(900), *steps(510, 530, 940)]) + "\n")
+
+    assert 0 == ingest(tmp_path / "warehouse", file)
+    areas = rows(
+        tmp_path / "warehouse",
+        "select area, sum(seconds) from area_by_attempt where seconds > 0 group by area",
+    )
+    assert {"unaccounted": 5.0, "trainer_init": 35.0, "effective": 20 * STEP} == dict(areas)
+    assert [(40.0,)] == rows(tmp_path / "warehouse", "select tts_seconds from attempts")
+
+
 @pytest.mark.parametrize(("told_first", "resumed"), [(3, [40]), (4, [40]), (5, []), (6, [])])
 def test_a_dump_that_begins_in_start_up_tells_what_the_launch_resumes_from(
     told_first: int, resumed: list[int]
