@@ -47,15 +47,21 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     trainer.
     """
     reader = _Reader(reading.cluster)
-    is_told = False
+    is_told = has_batch = False
     for number, line in dump.lines():
         if not any(mark in line for mark in _MARKS):
             continue
         for batch in objects_in(number, line, _BATCH):
+            has_batch = True
             told = [batch] if isinstance(batch, Rejected) else reader.events(number, line, batch)
             for item in told:
                 is_told = True
                 yield item
+    if not has_batch:
+        raise UnreadableDump(
+            f"{dump.name} holds no batch of spans or records that stands on one line. "
+            "Put each on a line of its own: jq -c . FILE > otlp.jsonl"
+        )
     if not is_told:
         raise UnreadableDump(
             f"{dump.name} holds no span that is named like a phase of training, and no attribute "

@@ -321,6 +321,13 @@ def test_programs_that_train_nothing_are_left_alone() -> None:
         read(shop)
 
 
+def test_a_batch_over_several_lines_is_said_to_be_one() -> None:
+    batch = json.loads(spans(span("training", 0, 5)))
+
+    with pytest.raises(UnreadableDump, match=r"on one line\. .* jq -c"):
+        read(*json.dumps(batch, indent=2).splitlines())
+
+
 def test_a_resource_of_which_one_span_is_a_trainers_is_so_for_all_its_spans() -> None:
     resource = {"service.name": "pretrain", "service.instance.id": "x"}
     told = read(
