@@ -13,6 +13,7 @@ from typing import Any
 from ingest.collectors.json_values import LONGEST_ID, LONGEST_MESSAGE, MOST_GPUS, text, whole
 from ingest.collectors.one_logger_processes import Process, Processes, Span
 from ingest.collectors.one_logger_records import Kind, Record
+from ingest.collectors.slurm_values import is_job
 from ingest.events import Event, EventKind, Outcome, Phase, Reason, Rejected
 
 _APPLICATION = "application"
@@ -125,7 +126,7 @@ def _job(record: Record, process: Process) -> Event:
                 job[known] = value  # type: ignore[literal-required]
             case "gpus" if (gpus := _count(value)) is not None and gpus <= MOST_GPUS:
                 job["gpus"] = gpus
-            case known if known in _SCHEDULER_JOBS and _count(value):
+            case known if known in _SCHEDULER_JOBS and is_job(value):
                 process.of_run = {**process.of_run, "scheduler_job": value}
             case "slurm_restart_count" if (restart := _count(value)) is not None:
                 process.of_run = {**process.of_run, "run_restart": restart}

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from ingest.collectors.json_values import LONGEST_ID, LONGEST_TEXT, MOST_GPUS
 from ingest.collectors.otlp_values import Attributes, text, whole
+from ingest.collectors.slurm_values import is_job
 from ingest.events import Event
 
 # the first that is told counts; `_` stands for any of `.`, `_` and `-`
@@ -71,7 +72,7 @@ def rank_in(told: Attributes) -> int | None:
 def _launch(told: Attributes, cluster: str | None) -> Event:
     who: Event = {}
     scheduler_job = _first_text(told, _SCHEDULER_JOBS)
-    scheduler_job = scheduler_job if scheduler_job and scheduler_job.isdecimal() else None
+    scheduler_job = scheduler_job if scheduler_job and is_job(scheduler_job) else None
     job_id = _job_id(told, scheduler_job, cluster)
     if job_id is not None:
         who["job_id"] = job_id

@@ -28,6 +28,7 @@ _COUNT = re.compile(r"\d{1,8}")
 _SLICE = re.compile(r"\dg\.\d+gb", re.IGNORECASE)  # MIG: a100_3g.20gb
 _PARTS = re.compile(r"(?:^|,)gres/(?:shard|mps)\b")  # of GPUs that others hold as well
 _LARGEST_CODE = 2**31
+_JOB = re.compile(r"[1-9]\d{0,14}(?:[_+]\d{1,15})?", re.ASCII)
 
 Gpus = tuple[int | None, str | None]  # how many, and of which type
 UNKNOWN_GPUS: Gpus = (None, None)
@@ -81,6 +82,11 @@ def seconds(text: str) -> int | None:
         return None
     days, hours, minutes, rest = told.groups()
     return ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(rest)
+
+
+def is_job(text: str) -> bool:
+    """Whether it is the id of a job, an array's task (`17_3`) or a het job's part (`17+1`)."""
+    return _JOB.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=4096)

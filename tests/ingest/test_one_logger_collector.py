@@ -175,6 +175,23 @@ def test_metadata_says_who_the_job_is_and_what_it_runs_under() -> None:
     assert ("48213", 2) == (start["scheduler_job"], start["run_restart"])
 
 
+@pytest.mark.parametrize(
+    ("told", "job"),
+    [
+        ("17_3", "17_3"),
+        ("17+1", "17+1"),
+        ("0", None),
+        ("17_", None),
+        ("17_x", None),
+        ("\u0661", None),
+    ],
+)
+def test_a_task_of_an_array_is_a_job_of_the_scheduler(told: str, job: str | None) -> None:
+    _, start, *_ = read(*Writer().begin(custom_metadata=[f"slurm_job_id:{told}"]))
+
+    assert job == start.get("scheduler_job")
+
+
 def test_what_the_configuration_says_comes_too() -> None:
     writer = Writer()
     told = read(

@@ -258,6 +258,8 @@ def test_the_resource_says_who_it_is() -> None:
         ({"ett.job_id": "a", "service.name": "b"}, "a"),
         ({"k8s.job.name": "a", "service.name": "b", "slurm.job.id": 7}, "a"),
         ({"slurm.job.id": 7, "service.name": "b"}, "lab:7"),
+        ({"slurm.job.id": "17_3", "service.name": "b"}, "lab:17_3"),
+        ({"slurm.job.id": "job 7", "service.name": "b"}, "b"),
         ({"service.name": "b"}, "b"),
         ({"service.name": "unknown_service:python"}, None),
         ({}, None),
