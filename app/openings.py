@@ -66,13 +66,12 @@ def window_before(chosen: filters.Scope) -> dict[str, Any]:
 
 
 def teams_before(chosen: filters.Scope) -> pl.DataFrame:
-    """What teams had in the window before, of those that are compared; empty where none is.
+    """What teams had in the window before, of those with enough attempts then and now.
 
     Columns: team, ett_ratio.
     """
     scope = chosen.workload, chosen.first_day, chosen.last_day, chosen.weight, *chosen.previous[2:]
-    before = data.frame(selects.TEAMS_BEFORE, *scope, tiles.TOO_FEW)
-    return before if chosen.is_compared else before.clear()
+    return data.frame(selects.TEAMS_BEFORE, *scope, tiles.TOO_FEW)
 
 
 def _say_when(chosen: filters.Scope) -> None:

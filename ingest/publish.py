@@ -97,12 +97,15 @@ def say_idle_settings(warehouse: Warehouse, settings: Settings) -> None:
     fleet's target, and a misspelt partition counts.
     """
     connection = warehouse.connection
-    rows = connection.execute("select distinct team from team_day_sums_kept").fetchall()
-    if unknown := sorted(settings.targets.keys() - {"fleet", *(team for (team,) in rows)}):
+    unknown = settings.targets.keys() - {"fleet"}
+    if unknown:
+        rows = connection.execute("select distinct team from team_day_sums_kept").fetchall()
+        unknown -= {team for (team,) in rows}
+    if unknown:
         _LOG.warning(
             "[targets] of ett.toml holds for nobody where it says %s: no job says that it is of "
             "such a team. What is misspelt is held to the fleet's target: write teams as jobs do",
-            ", ".join(map(repr, unknown)),
+            ", ".join(map(repr, sorted(unknown))),
         )
     for column, name, patterns in (
         ("partition_name", "partitions", settings.excluded_partitions),

@@ -156,6 +156,20 @@ def test_one_that_still_runs_is_not_said_to_have_ended(
     ]
 
 
+def test_why_one_that_is_first_heard_of_in_mid_run_has_no_time_to_start_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    told = attempt("cut", 1, START, trains=9000)
+    trains = next(n for n, event in enumerate(told) if event.get("phase") == "training")
+    ingest(tmp_path, told[trains:], START + timedelta(days=1))
+    page = open_page(JOB, job="cut")
+    start = next(metric for metric in page.metric if metric.label == "Time to start")
+
+    assert words.UNKNOWN == start.value
+    assert any(caption.value == "first heard of in mid-run" for caption in page.caption)
+
+
 def test_the_rule_and_the_line_it_read_are_shown_where_they_are_known(
     ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
