@@ -33,6 +33,8 @@ from queries.interrupts import as_keyboard_interrupt
 from queries.places import add_warehouse
 
 PUBLISH_EVERY_SECONDS = 15.0
+# of a long ingest at the most: each publication reads what there is by then, not what is new
+PUBLISHING_SHARE = 0.1
 
 # a full disk or a lost permission; everything else that the engine says is a fault of this program
 _REFUSALS = ("No space left on device", "Permission denied", "Read-only file system")
@@ -301,12 +303,13 @@ class _Run:
 
     def load(self, files: list[dumps.DumpFile], summary: Summary) -> None:
         """Load files in batches and publish what they changed."""
-        published = time.monotonic()
+        published, rest = time.monotonic(), PUBLISH_EVERY_SECONDS
         facts.prepare(self.warehouse)
         facts.follow(self.warehouse, self.settings, is_dry=self.is_dry)
         known = Known(self.warehouse.connection, files)
         with Progress(sum(file.bytes for file in files)) as progress:
-            for batch in plan.batches(self._incoming(files, known, summary, progress)):
+            incoming = self._incoming(files, known, summary, progress)
+            for batch in plan.batches(incoming, self.settings.storage.memory_bytes):
                 loaded, jobs = loader.load_batch(
                     self.warehouse,
                     batch,
@@ -320,9 +323,10 @@ class _Run:
                 summary.loaded += loaded
                 summary.jobs |= jobs
                 progress.events(summary.events)
-                if time.monotonic() - published > PUBLISH_EVERY_SECONDS:
+                if (begun := time.monotonic()) - published > rest:
                     self._publish()
                     published = time.monotonic()
+                    rest = max(rest, (published - begun) * (1 / PUBLISHING_SHARE - 1))
             if not self.is_dry:
                 self._move_clocks(summary)
         self._publish()

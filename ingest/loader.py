@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -36,8 +37,11 @@ from ingest.moment import Moment
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse, scratch
 
+if TYPE_CHECKING:
+    from ingest.usual_lines import LeftOver
+
 _LOG = logging.getLogger("ingest")
-_TOGETHER_BYTES = 32 * 1024 * 1024  # smaller native files are parsed in one statement
+_TOGETHER_BYTES = 128 * 1024 * 1024  # smaller native files are parsed in one statement
 _NAME_EACH = (
     "name each by a rule on path in ett.toml ([[identity]]), and ingest them into a new warehouse "
     "(--warehouse)"
@@ -369,8 +373,11 @@ def _parse_at_once(
     if first.incoming.fingerprint.needs_mending:
         return _parse_mended(connection, folder, first, reading, moment)
     files = [_native_file(one, reading) for one in group]
-    if len(group) == 1 and usual.reads(first.incoming.file.bytes):
-        parsed = _parse_usual(connection, folder, first, files[0], moment, memory)
+    # the engine unpacks several at once, and here one would be unpacked after the other
+    is_one_stream = len(group) > 1 and first.incoming.file.compression != "none"
+    bytes = sum(one.incoming.file.bytes for one in group)
+    if usual.reads(bytes) and not is_one_stream:
+        parsed = _parse_usual(connection, folder, group, files, moment, memory)
         if parsed is not None:
             return parsed
     return _parse_files(connection, group, files, moment)
@@ -402,31 +409,35 @@ def _parse_files(
 def _parse_usual(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
-    one: Numbered,
-    file: native.NativeFile,
+    group: list[Numbered],
+    files: list[native.NativeFile],
     moment: Moment,
     memory: int,
 ) -> _Parsed | None:
-    """The usual lines of a large dump at once, the others as those of any dump.
+    """The usual lines of large or many dumps at once, the others as those of any dump.
 
-    None: most lines are others, or it cannot be read to its end.
+    None: most lines are others, or one cannot be read to its end.
     """
-    rows = usual.Rows(one.file_no, one.source_no, file.cluster)
-    dump = replace(one.incoming.file, path=file.path)
-    copy = scratch(folder) / "in" / f"left-{one.file_no}"
-    identity = one.incoming.fingerprint
+    numbers = [one.file_no for one in group]
+    rows = usual.Rows(numbers, files[0].source_no, files[0].cluster)
+    found = [
+        replace(one.incoming.file, path=file.path) for one, file in zip(group, files, strict=True)
+    ]
+    copies = scratch(folder) / "in"
     try:
-        left_over = usual.take(connection, rows, dump, copy, moment.latest_us, memory)
-        identity.wait()
+        left_overs = usual.take(connection, rows, found, copies, moment.latest_us, memory)
+        _wait(group)
     except (OSError, duckdb.Error, UnreadableDump):
         usual.forget(connection, rows)
-        identity.wait()  # raises where it is the dump that cannot be read
+        _wait(group)  # raises where it is a dump that cannot be read
         raise
-    if left_over is None:
+    if left_overs is None:
         return None
-    others = [replace(file, path=left_over.path, compression="none", key_marks=left_over.key_marks)]
-    _load_native(connection, [one], others, moment, left_over.numbers())
-    copy.unlink()
+    others = _others(files, left_overs)
+    positions = {one.file_no: one.numbers() for one in left_overs}
+    _load_native(connection, group, others, moment, positions)
+    for file in others:
+        file.path.unlink()
 
     def forget() -> None:
         usual.forget(connection, rows)
@@ -440,16 +451,36 @@ def _parse_usual(
     )
 
 
+def _wait(group: Sequence[Numbered]) -> None:
+    for one in group:
+        one.incoming.fingerprint.wait()
+
+
+def _others(
+    files: Sequence[native.NativeFile], left_overs: Sequence[LeftOver]
+) -> list[native.NativeFile]:
+    """The lines that were left over as dumps of their own: at least one, that may have none."""
+    others = [
+        replace(file, path=each.path, compression="none", key_marks=each.key_marks)
+        for file, each in zip(files, left_overs, strict=True)
+        if not each.is_empty
+    ]
+    if not others:
+        left_overs[0].path.touch()
+        others = [replace(files[0], path=left_overs[0].path, compression="none", key_marks=0)]
+    return others
+
+
 def _load_native(
     connection: duckdb.DuckDBPyConnection,
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-    numbers: explain.Positions | None = None,
+    numbers: Mapping[int, explain.Positions] | None = None,
 ) -> None:
     """Load dumps, and set their lines aside that are no events.
 
-    `numbers`: which lines of the dump these lines are.
+    `numbers`: which lines of each dump these lines are.
     """
     newest = rejects.newest(connection)
     looked_for = native.load(connection, files, moment.latest_us)
@@ -496,7 +527,7 @@ def _explain(
     group: list[Numbered],
     files: list[native.NativeFile],
     moment: Moment,
-    numbers: explain.Positions | None,
+    numbers: Mapping[int, explain.Positions] | None,
 ) -> int | None:
     """Set the bad lines of dumps aside. Returns how many JSON keys they could hold, if known."""
     numbered = {one.file_no: one for one in group}
@@ -512,7 +543,8 @@ def _explain(
         with dumps.opened(dump) as stream:
             for some in explain.bad_lines(stream, ordinals, moment.latest_us):
                 marks.append(some.key_marks)
-                found += some.rejected if numbers is None else _numbered(some.rejected, numbers)
+                own = None if numbers is None else numbers[file_no]
+                found += some.rejected if own is None else _numbered(some.rejected, own)
                 if len(found) >= _SET_ASIDE_AT_ONCE:
                     rejects.add(connection, file_no, found)
                     found = []

@@ -15,8 +15,9 @@ from ingest.formats import Format, recognise
 from ingest.known import Known, Row
 from ingest.ledger import Incoming
 
-BATCH_BYTES = 512 * 1024 * 1024
 BATCH_FILES = 2_000
+_BATCH_BYTES = 1024 * 1024 * 1024
+_BATCH_SHARE = 2.0  # of the engine's memory: 512 MB fit in 256 MiB
 _NAME_IT = "Is it a dump? Then name its format with --format"
 _COMPRESSION_RATIO = 12  # a batch is bounded by what it unpacks to
 
@@ -166,12 +167,15 @@ def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:
     return f"gives no line: its {file.compression} stream is empty or broken"
 
 
-def batches(incoming: Iterator[Incoming]) -> Iterator[list[Incoming]]:
-    """Group dumps so that a transaction is large enough to be cheap and small enough for memory."""
+def batches(incoming: Iterator[Incoming], memory_bytes: int) -> Iterator[list[Incoming]]:
+    """Group dumps so that a transaction is large enough to be cheap and small enough for the
+    `memory_bytes` that the engine may take.
+    """
+    most = min(_BATCH_BYTES, memory_bytes * _BATCH_SHARE)
     batch: list[Incoming] = []
     size = 0
     for one in incoming:
-        if batch and (size + weight(one) > BATCH_BYTES or len(batch) >= BATCH_FILES):
+        if batch and (size + weight(one) > most or len(batch) >= BATCH_FILES):
             yield batch
             batch, size = [], 0
         batch.append(one)

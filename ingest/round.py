@@ -125,7 +125,7 @@ class Round:
                 decided[id(decision.incoming)] = decision
                 yield decision.incoming
 
-        for batch in plan.batches(incoming()):
+        for batch in plan.batches(incoming(), self._watch.settings.storage.memory_bytes):
             yield [decided.pop(id(one)) for one in batch]
 
     def _decisions(

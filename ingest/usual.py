@@ -1,6 +1,7 @@
-"""The usual lines of large `events` dumps: whether they can be read, and as rows for the engine.
+"""The usual lines of large or many `events` dumps: whether they can be read, and as rows for the
+engine.
 
-What reads them is loaded only for a dump that is large.
+What reads them is loaded only where there is much to read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
 
@@ -34,7 +35,7 @@ _COMPILED = ("usual_kernel.py", "usual_lines.py", "fields.py")
 
 
 def reads(bytes: int) -> bool:
-    """Whether a dump of so many bytes is better read here, and can be."""
+    """Whether dumps of so many bytes are better read here, and can be."""
     return bytes >= _FEWEST_BYTES and is_ready()
 
 
@@ -93,12 +94,12 @@ class Held:
 
 @dataclass(slots=True)
 class Rows:
-    """The usual lines of one dump. `cluster`: the reader's word on it.
+    """The usual lines of dumps of one source. `cluster`: the reader's word on it.
 
     What says no more than plain events stands apart, as it does in the warehouse.
     """
 
-    file_no: int
+    file_nos: Sequence[int]
     source_no: int
     cluster: str | None
     plain: Held = field(default_factory=Held)
@@ -106,52 +107,64 @@ class Rows:
 
     @property
     def name(self) -> str:
-        return f"usual_{self.file_no}"
+        return f"usual_{self.file_nos[0]}"
 
     @property
     def more_name(self) -> str:
-        return f"usual_more_{self.file_no}"
+        return f"usual_more_{self.file_nos[0]}"
 
 
 def take(
     connection: duckdb.DuckDBPyConnection,
     rows: Rows,
-    dump: dumps.DumpFile,
-    copy: Path,
+    found: Sequence[dumps.DumpFile],
+    copies: Path,
     latest_us: int,
     memory_bytes: int,
-) -> LeftOver | None:
-    """Let the usual lines of a dump be what `good_rows` reads; the others are copied to `copy`.
+) -> list[LeftOver] | None:
+    """Let the usual lines of the dumps of `rows` be what `good_rows` reads; the others are copied
+    into the folder `copies`, to a file for each dump that has any.
 
     They are held in memory, of which the engine has `memory_bytes`. Where there may be too many,
-    those that say no more than plain events go into a table, and all others to `copy`. None: most
-    lines are others, or the dump cannot be read to its end. Raises OSError, UnreadableDump and
+    those that say no more than plain events go into a table, and all others are copied. None: most
+    lines are others, or a dump cannot be read to its end. Raises OSError, UnreadableDump and
     duckdb.Error.
     """
     import pyarrow as pa
 
     from ingest import usual_lines
 
-    left_over = usual_lines.LeftOver(copy)
+    left_overs = [
+        usual_lines.LeftOver(number, copies / f"left-{number}") for number in rows.file_nos
+    ]
+    for each in left_overs:
+        each.path.unlink(missing_ok=True)  # of one that was killed
     more: list[pa.RecordBatch] = []
-    if dump.compression == "none" and dump.bytes <= memory_bytes * _HELD_SHARE:
-        reading = _Reading(dump, left_over, latest_us, more)
-        rows.plain.table = pa.Table.from_batches(reading, schema=usual_lines.SCHEMA)
-        rows.more.table = pa.Table.from_batches(more, schema=usual_lines.MORE)
+    is_plain = all(dump.compression == "none" for dump in found)
+    if is_plain and sum(dump.bytes for dump in found) <= memory_bytes * _HELD_SHARE:
+        reading = _Reading(found, left_overs, latest_us, more)
+        rows.plain.table = pa.Table.from_batches(reading, schema=_schema(rows, usual_lines.SCHEMA))
+        rows.more.table = pa.Table.from_batches(more, schema=_schema(rows, usual_lines.MORE))
         connection.register(rows.name, rows.plain)
         connection.register(rows.more_name, rows.more)
     else:
-        reading = _Reading(dump, left_over, latest_us, None)
-        told = pa.RecordBatchReader.from_batches(usual_lines.SCHEMA, reading)
+        reading = _Reading(found, left_overs, latest_us, None)
+        told = pa.RecordBatchReader.from_batches(_schema(rows, usual_lines.SCHEMA), reading)
         connection.register(f"{rows.name}_told", told)
         try:
             connection.execute(f"create or replace temp table {rows.name} as from {rows.name}_told")
         finally:
             connection.unregister(f"{rows.name}_told")
     if reading.is_whole:
-        return left_over
+        return left_overs
     forget(connection, rows)
     return None
+
+
+def _schema(rows: Rows, columns: pa.Schema) -> pa.Schema:
+    from ingest import usual_lines
+
+    return columns if len(rows.file_nos) == 1 else columns.append(usual_lines.FILE_NO)
 
 
 def good_rows(rows: Rows) -> str:
@@ -163,7 +176,7 @@ def good_rows(rows: Rows) -> str:
     if table is None or table.num_rows == 0:
         return plain
     # a column that nothing fills costs as much to keep as any other
-    told = [name for name in table.column_names if table[name].null_count < table.num_rows]
+    told = [name for name in usual_lines.MORE.names if table[name].null_count < table.num_rows]
     return f"{plain} union all by name {_good_rows(rows, rows.more_name, told)}"
 
 
@@ -187,8 +200,9 @@ def _good_rows(rows: Rows, name: str, told: Sequence[str]) -> str:
         meant["cluster"] = f"coalesce(cluster, {reader})" if "cluster" in told else reader
     columns = ", ".join(f"{value} as {fields.column(name)}" for name, value in meant.items())
     says_more = rows.cluster is not None or name == rows.more_name
+    file_no = f"cast({rows.file_nos[0]} as integer)" if len(rows.file_nos) == 1 else "file_no"
     return (
-        f"select cast({rows.file_no} as integer) as file_no, "
+        f"select {file_no} as file_no, "
         f"cast({rows.source_no} as integer) as source_no, {columns}, "
         f"{'true' if says_more else 'false'} as says_more from {name}"
     )
@@ -217,27 +231,35 @@ def _word(name: str, words: Sequence[str]) -> str:
 
 
 class _Reading:
-    """The batches of a dump, as far as they go; `is_whole` once all of it was read."""
+    """The batches of dumps, as far as they go; `is_whole` once all of them were read."""
 
     def __init__(
         self,
-        dump: dumps.DumpFile,
-        left_over: LeftOver,
+        found: Sequence[dumps.DumpFile],
+        left_overs: Sequence[LeftOver],
         latest_us: int,
         more: list[pa.RecordBatch] | None,
     ) -> None:
-        self._dump = dump
-        self._left_over = left_over
+        self._found = found
+        self._left_overs = left_overs
         self._latest_us = latest_us
         self._more = more
+        self._breaks_off = False
         self.is_whole = False
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         from ingest import usual_lines
 
-        with dumps.opened(self._dump) as stream:
-            try:
-                yield from usual_lines.read(stream, self._left_over, self._latest_us, self._more)
-            except usual_lines.NotUsual:
-                return
-            self.is_whole = getattr(stream.raw, "fault", None) is None
+        try:
+            yield from usual_lines.read(
+                self._streams(), self._left_overs, self._latest_us, self._more
+            )
+        except usual_lines.NotUsual:
+            return
+        self.is_whole = not self._breaks_off
+
+    def _streams(self) -> Iterator[BinaryIO]:
+        for dump in self._found:
+            with dumps.opened(dump) as stream:
+                yield stream
+                self._breaks_off |= getattr(stream.raw, "fault", None) is not None

@@ -1,14 +1,14 @@
-"""Usual lines of a large `events` dump become columns at once; the others are left to DuckDB.
+"""Usual lines of large or many `events` dumps become columns at once; DuckDB gets the others.
 
 What a line means is said by `ingest.fields`: of whatever is not just as dumps usually write it,
-nothing is concluded here (docs/adr/0013). Touches no database. Imported for large dumps only.
+nothing is concluded here (docs/adr/0013). Touches no database. Imported where much is read.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -30,32 +30,43 @@ _SHORTEST = 40  # no usual line is shorter
 
 
 class NotUsual(Exception):
-    """Most of a dump's lines are not usual, or one is longer than any line may be."""
+    """Most of the first lines are not usual, or one is longer than any line may be."""
 
 
 class LeftOver:
-    """The lines that nothing was concluded from, in a file of their own.
+    """The lines of a dump that nothing was concluded from, in a file of their own: in none where
+    there are none.
 
     `key_marks`: how many JSON keys they could hold, if that is known.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file_no: int, path: Path) -> None:
+        self.file_no = file_no
         self.path = path
         self._marks = KeyMarks()
         self._numbers: list[Positions] = []
+        self._seen = 0
 
     @property
     def key_marks(self) -> int | None:
         return self._marks.found
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._numbers
+
     def numbers(self) -> Positions:
         """Of each of the lines, which line of the dump it is, from 1."""
         return np.concatenate(self._numbers) if self._numbers else np.empty(0, np.int64)
 
-    def add(self, file: BinaryIO, lines: bytes, numbers: Positions) -> None:
-        file.write(lines)
-        self._marks.count(lines)
-        self._numbers.append(numbers)
+    def add(self, taken: _Taken) -> None:
+        """What is left over of the dump's next block."""
+        if taken.left:
+            with self.path.open("ab") as file:
+                file.write(taken.left)
+            self._marks.count(taken.left)
+            self._numbers.append(taken.numbers + (self._seen + 1))
+        self._seen += taken.lines
 
 
 def load() -> None:
@@ -65,31 +76,42 @@ def load() -> None:
 
 
 def read(
-    stream: BinaryIO,
-    left_over: LeftOver,
+    streams: Iterable[BinaryIO],
+    left_overs: Sequence[LeftOver],
     latest_us: int,
     more: list[pa.RecordBatch] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The usual lines of a dump that say no more than plain events do, as batches of the columns of
-    `SCHEMA`, in order.
+    """The usual lines of dumps that say no more than plain events do, as batches of the columns of
+    `SCHEMA`, in order; of several dumps with `FILE_NO` behind them. Each is asked for when the one
+    before it was read.
 
     Those that say more go to `more`, as batches of `MORE`; where there is none, and whatever is not
-    usual, to `left_over`. Raises NotUsual, before the first batch where the first lines show it,
-    and OSError.
+    usual, to the `left_overs` of its dump. Raises NotUsual, before the first batch where the first
+    lines show it, and OSError.
     """
-    seen = 0
-    takes_more = more is not None
-    with left_over.path.open("wb") as file, ThreadPoolExecutor(max_workers=_WORKERS) as workers:
-        for taken in _in_order(stream, workers, latest_us, takes_more):
-            if not seen and len(taken.numbers) > taken.rows:
+    is_first = True
+    with ThreadPoolExecutor(max_workers=_WORKERS) as workers:
+        for place, taken in _in_order(streams, workers, latest_us, more is not None):
+            if is_first and len(taken.numbers) > taken.rows:
                 raise NotUsual
-            left_over.add(file, taken.left, taken.numbers + (seen + 1))
-            seen += taken.lines
+            is_first = False
+            left_overs[place].add(taken)
+            file_no = left_overs[place].file_no if len(left_overs) > 1 else None
             if more is not None:
-                more += taken.more
-            yield from taken.batches
+                more += _numbered(taken.more, file_no)
+            yield from _numbered(taken.batches, file_no)
 
 
+def _numbered(batches: Iterable[pa.RecordBatch], file_no: int | None) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if file_no is None:
+            yield batch
+        else:
+            number = pa.repeat(pa.scalar(file_no, FILE_NO.type), batch.num_rows)
+            yield batch.append_column(FILE_NO, number)
+
+
+FILE_NO = pa.field("file_no", pa.int32())
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
     [
@@ -131,19 +153,21 @@ class _Taken(NamedTuple):
 
 
 def _in_order(
-    stream: BinaryIO, workers: ThreadPoolExecutor, latest_us: int, takes_more: bool
-) -> Iterator[_Taken]:
+    streams: Iterable[BinaryIO], workers: ThreadPoolExecutor, latest_us: int, takes_more: bool
+) -> Iterator[tuple[int, _Taken]]:
+    """Blocks that were taken apart, and of which stream each is."""
     spare: list[bytearray] = []
-    begun: deque[tuple[bytearray, Future[_Taken]]] = deque()
-    for room, end in _blocks(stream, spare):
-        text = np.frombuffer(room, np.uint8, end)
-        begun.append((room, workers.submit(_taken_apart, text, latest_us, takes_more)))
-        if len(begun) > _AHEAD:
-            room, taken = begun.popleft()
-            yield taken.result()
-            spare.append(room)
-    for _, taken in begun:
-        yield taken.result()
+    begun: deque[tuple[int, bytearray, Future[_Taken]]] = deque()
+    for place, stream in enumerate(streams):
+        for room, end in _blocks(stream, spare):
+            text = np.frombuffer(room, np.uint8, end)
+            begun.append((place, room, workers.submit(_taken_apart, text, latest_us, takes_more)))
+            if len(begun) > _AHEAD:
+                of, room, taken = begun.popleft()
+                yield of, taken.result()
+                spare.append(room)
+    for of, _, taken in begun:
+        yield of, taken.result()
 
 
 def _blocks(stream: BinaryIO, spare: list[bytearray]) -> Iterator[tuple[bytearray, int]]:

@@ -39,7 +39,7 @@ def eager_ingest(warehouse: Path, *arguments: object) -> Action:
 
     def act() -> int:
         plan.BATCH_FILES = 1
-        cli.PUBLISH_EVERY_SECONDS = 0.0
+        cli.PUBLISH_EVERY_SECONDS, cli.PUBLISHING_SHARE = 0.0, 1.0
         return cli.main(["--warehouse", str(warehouse), *map(str, arguments)])
 
     return act

@@ -33,5 +33,5 @@ def _ingest(said: Path, warehouse: Path, *dumps: Path) -> None:
         os.dup2(log.fileno(), sys.stderr.fileno())
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
     plan.BATCH_FILES = 1
-    cli.PUBLISH_EVERY_SECONDS = 0.0
+    cli.PUBLISH_EVERY_SECONDS, cli.PUBLISHING_SHARE = 0.0, 1.0
     sys.exit(cli.main(["--warehouse", str(warehouse), *map(str, dumps)]))

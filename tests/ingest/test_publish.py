@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest import detail, publish
+from ingest import cli, detail, plan, publish
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse
 from queries import NothingPublished, model, published, regression_tables
@@ -154,6 +154,26 @@ def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
     ingest_jobs(tmp_path, "a")
 
     assert before == (published(warehouse), os.stat(published(warehouse)).st_mtime_ns)
+
+
+@pytest.mark.parametrize(("share", "publications"), [(1.0, 5), (1e-6, 2)])
+def test_a_long_ingest_spends_a_share_of_its_time_on_publishing(
+    share: float, publications: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first batch, and at the end; in between as often as the share allows."""
+    monkeypatch.setattr(plan, "BATCH_FILES", 1)
+    monkeypatch.setattr(cli, "PUBLISH_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(cli, "PUBLISHING_SHARE", share)
+    counted: list[int] = []
+    tell = publish.publish
+    monkeypatch.setattr(publish, "publish", lambda *told: (counted.append(1), tell(*told)))
+    for number, job in enumerate("abcde"):
+        write_dump(tmp_path / f"{job}.jsonl", life(job, 600 + number))
+
+    assert 0 == ingest(tmp_path / "warehouse", *sorted(tmp_path.glob("*.jsonl")))
+
+    assert publications == len(counted)
+    assert [(5,)] == rows(tmp_path / "warehouse", "select count(*) from jobs")
 
 
 def test_a_publication_that_was_changed_equals_one_that_was_built_whole(

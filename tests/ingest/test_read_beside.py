@@ -174,10 +174,17 @@ def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> list[str]:
     broken_off: list[str] = []
     read, read_beside = usual_lines.read, dumps._read_beside
 
-    def broken(stream: Any, *arguments: Any) -> Any:
-        for batch in read(stream, *arguments):
+    def broken(streams: Any, *arguments: Any) -> Any:
+        begun: list[str] = []
+
+        def noted() -> Any:
+            for stream in streams:
+                begun.append(os.path.realpath(stream.raw.name))
+                yield stream
+
+        for batch in read(noted(), *arguments):
             yield batch
-            if os.path.realpath(stream.raw.name) == str(path):
+            if str(path) in begun:
                 broken_off.append(str(path))
                 raise OSError(5, "Input/output error")
 

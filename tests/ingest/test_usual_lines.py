@@ -57,19 +57,20 @@ def taken(
     text: bytes, folder: Path, more: list[Any] | None = None
 ) -> tuple[list[dict[str, Any]], list[tuple[int, bytes]]]:
     """What is taken of some lines, and what is left over: its number and the line."""
-    left_over = LeftOver(folder / "left")
-    batches = list(usual_lines.read(io.BytesIO(text), left_over, LATEST_US, more))
-    lines = left_over.path.read_bytes().splitlines(keepends=True)
+    left_over = LeftOver(1, folder / "left")
+    batches = list(usual_lines.read([io.BytesIO(text)], [left_over], LATEST_US, more))
+    copied = b"" if left_over.is_empty else left_over.path.read_bytes()
+    lines = copied.splitlines(keepends=True)
     rows = [row for batch in batches for row in batch.to_pylist()]
     return rows, list(zip(left_over.numbers().tolist(), lines, strict=True))
 
 
 def loaded(
-    folder: Path, dump: Path, monkeypatch: pytest.MonkeyPatch, *options: str, fewest: int
+    folder: Path, given: Path, monkeypatch: pytest.MonkeyPatch, *options: str, fewest: int
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """The tables of a warehouse into which a dump was ingested."""
+    """The tables of a warehouse into which a dump, or a folder of them, was ingested."""
     monkeypatch.setattr(usual, "_FEWEST_BYTES", fewest)
-    ingest(folder, "--as-of", "2026-11-20T00:00:00Z", *options, dump)
+    ingest(folder, "--as-of", "2026-11-20T00:00:00Z", *options, given)
     return {name: kept(folder, f"select {told} from {name} order by all") for name, told in TABLES}
 
 
@@ -121,6 +122,57 @@ def test_lines_that_accidents_happened_to_load_as_they_do_without(
     assert len(hit) > 1_000
     assert len(plainly["rejected_lines"]) > 100
     assert plainly == usually
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_held", [True, False], ids=["held", "table"])
+@pytest.mark.parametrize("seed", range(3))
+def test_many_dumps_load_as_they_do_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, is_held: bool
+) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(usual_lines, "_BLOCK", rng.choice([300, 5_000, 1 << 22]))
+    if not is_held:
+        monkeypatch.setattr(usual, "_HELD_SHARE", 0)
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    for number in range(12):
+        lines = dumped(rng, 1)
+        if number in (2, 5, 11):
+            lines, _ = mutated(lines, rng, 0.3)
+        if number == 7:
+            lines = [b'{"ts": "never"}', *lines[:1]]  # most of whose first lines are others
+        end = rng.choice([b"", b"\n", b"\n\n"])
+        (folder / f"{number}.jsonl").write_bytes(b"\n".join(lines) + end)
+
+    plainly, usually = both_ways(tmp_path, folder, monkeypatch)
+
+    assert len(plainly["files"]) == 12
+    assert len(plainly["rejected_lines"]) > 20
+    assert plainly == usually
+
+
+def test_of_many_dumps_one_that_cannot_be_read_is_left_aside_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", 0)
+    given = [tmp_path / f"{name}.jsonl" for name in "abc"]
+    for number, path in enumerate(given, 9):
+        path.write_bytes(b"\n".join(line(job_id=path.stem, step=each) for each in range(number)))
+    take = usual.take
+
+    def taken_away(*arguments: Any) -> Any:
+        given[1].unlink(missing_ok=True)
+        return take(*arguments)
+
+    monkeypatch.setattr(usual, "take", taken_away)
+
+    ingest(tmp_path / "warehouse", *given)
+
+    assert f"{given[1]} cannot be opened" in capsys.readouterr().out
+    assert [(str(given[0]), 9), (str(given[2]), 11)] == kept(
+        tmp_path / "warehouse", "select file, events from files order by all"
+    )
 
 
 def test_what_memory_may_have_no_room_for_goes_into_a_table(
@@ -323,9 +375,9 @@ def test_every_day_of_four_centuries_is_the_one_that_the_calendar_has(tmp_path: 
             "select strftime(day, '%Y-%m-%dT00:00:00Z'), epoch_us(day) "
             "from range(timestamp '2000-01-01', timestamp '2400-03-02', interval 1 day) as t (day)"
         ).fetchall()
-    left_over = LeftOver(tmp_path / "left")
+    left_over = LeftOver(1, tmp_path / "left")
     text = b"\n".join(line(ts=told) for told, _ in days)
-    batches = usual_lines.read(io.BytesIO(text), left_over, 1 << 62)
+    batches = usual_lines.read([io.BytesIO(text)], [left_over], 1 << 62)
 
     assert [us for _, us in days] == [at for batch in batches for at in batch["at_us"].to_pylist()]
 
@@ -363,7 +415,7 @@ def test_a_dump_of_other_lines_is_not_taken(
     monkeypatch.setattr(usual_lines, "_BLOCK", 200)
     monkeypatch.setattr(usual_lines, "_LONGEST", 200)
     with pytest.raises(NotUsual):
-        list(usual_lines.read(io.BytesIO(text * 3), LeftOver(tmp_path / "left"), LATEST_US))
+        list(usual_lines.read([io.BytesIO(text * 3)], [LeftOver(1, tmp_path / "left")], LATEST_US))
 
 
 def test_where_nothing_is_compiled_dumps_load_the_other_way(

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest import facts, loader
+from ingest import facts, loader, plan
+from ingest.dumps import DumpFile, Fingerprint, known
+from ingest.formats import FORMATS
+from ingest.ledger import Incoming
 from ingest.settings import Settings
 from ingest.warehouse import Storage
 from tests.ingest.warehouses import differences, fleet
@@ -22,6 +25,19 @@ def test_what_is_computed_at_once_follows_the_memory_limit(gib: float, parts: in
     settings = Settings(storage=Storage(memory_bytes=int(gib * (1 << 30))))
 
     assert parts == facts._parts(facts._Extent(24_000_000, 0, 0), settings)
+
+
+@pytest.mark.parametrize(("mib", "sizes"), [(256, [5, 5, 2]), (2048, [10, 2])])
+def test_a_batch_is_as_large_as_memory_has_room_for(mib: int, sizes: list[int]) -> None:
+    dump = DumpFile("a", Path("a"), 100 << 20, "none")
+    given = [
+        Incoming(dump, FORMATS["events"], Fingerprint(known("1"), None, {}, False), None)
+        for _ in range(12)
+    ]
+
+    found = plan.batches(iter(given), mib << 20)
+
+    assert sizes == [len(batch) for batch in found]
 
 
 @pytest.mark.slow
