@@ -58,7 +58,7 @@ check: ## what needs no test run: ruff (style and security), mypy, sqlfluff, imp
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/lint-imports
-	$(bin)/mypy ingest queries app commands sample_data deploy & types=$$!; \
+	$(bin)/mypy ingest queries app commands sample_data deploy bench & types=$$!; \
 	$(bin)/sqlfluff lint --disable-progress-bar --processes 0 queries || lint=$$?; \
 	wait $$types && exit $${lint:-0}
 

@@ -5,17 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from queries.detection import cusum
+from queries.detection.series import Panel
+
 Floats = NDArray[np.float64]
 
 REST_DAYS = 7
 WITHIN_DAYS = 14
 
 
+def sums(panel: Panel, since: int = 0) -> cusum.Sums:
+    """The detector's sums of all series, from a day on."""
+    return cusum.sums(panel, np.full(len(panel.keys), since, np.int64))
+
+
 def begun(scores: Floats, limit: float) -> NDArray[np.bool_]:
     """Where an alarm begins: above the limit, after a week below it."""
     over = np.nan_to_num(scores, nan=-np.inf) > limit
     earlier = np.cumsum(np.pad(over, ((0, 0), (REST_DAYS + 1, 0))), axis=1)
-    recent = earlier[:, REST_DAYS:-1] - earlier[:, : -REST_DAYS - 1]
+    recent: NDArray[np.int64] = earlier[:, REST_DAYS:-1] - earlier[:, : -REST_DAYS - 1]
     return np.asarray(over & (recent == 0))
 
 

@@ -89,7 +89,7 @@ def main() -> int:
 def probe() -> str:
     """A number that changes when the scores do: of a few series of either kind, drawn anew."""
     panels = (latencies(1, 6, 300, 12.0, World()), events(2, 6, 300, 1.0, WORLD_OF_EVENTS))
-    found = [cusum.sums(panel, np.zeros(len(panel.keys), np.int64)) for panel in panels]
+    found = [alarms.sums(panel) for panel in panels]
     whole = sum(
         float(np.nansum(part)) for each in found for part in (each.slow, each.fast, each.fall)
     )
@@ -144,7 +144,7 @@ def _quiet_sums(tier: _Tier, series_years: int) -> cusum.Sums:
     parts = []
     for part in range(0, series_years, _AT_ONCE):
         count = min(_AT_ONCE, series_years - part)
-        parts.append(_warm(cusum.sums(tier.panel(part, count, _WARM_DAYS + 365))))
+        parts.append(_warm(alarms.sums(tier.panel(part, count, _WARM_DAYS + 365))))
     return cusum.Sums(
         *(
             np.concatenate([getattr(each, name) for each in parts])
@@ -164,7 +164,7 @@ def _stepped(tier: _Tier, place: int, ratio: float) -> tuple[cusum.Sums, float]:
     """Sums of series that get worse by `ratio`, and what that is in spreads of a day."""
     first = _WARM_DAYS + 2 * method.WEEK
     panel = tier.panel(500_000 + place, _STEPPED, first + alarms.WITHIN_DAYS, ratio, first)
-    sums = cusum.sums(panel, first)
+    sums = alarms.sums(panel, first)
     last = cusum.week_of(first)
     block = cusum.padded(panel, slice(None))
     learnt = baseline.fit(cusum.piece(block, last, last + method.BASELINE_DAYS))

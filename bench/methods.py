@@ -31,13 +31,13 @@ class _Method:
 
 def method_only(panel: Panel) -> Floats:
     """At each day the sums over the limits that alarm once a series-year."""
-    sums = cusum.sums(panel)
+    sums = alarms.sums(panel)
     limits = thresholds.limits(panel.is_rate, sums.volume)
     return np.maximum(sums.slow / limits.method_slow, sums.fast / limits.method_fast)
 
 
 def _opened(panel: Panel) -> Floats:
-    sums = cusum.sums(panel)
+    sums = alarms.sums(panel)
     limits = thresholds.limits(panel.is_rate, sums.volume)
     return np.maximum(sums.slow / limits.slow, sums.fast / limits.fast)
 
@@ -78,10 +78,13 @@ def _all_knowing(series: int) -> None:
 def _row(method: _Method, series: int) -> str:
     limits: dict[float, float] = {}
     for per_day in {point[0] for point in _POINTS}:
-        quiet = None if method.limit else _scores(method, series, per_day, None)
-        if quiet is None and method.limit is None:
-            return "  not measured: name an interpreter with apache-otava in OTAVA_PYTHON"
-        limits[per_day] = method.limit or alarms.limit_for(quiet, 1.0)
+        limit = method.limit
+        if limit is None:
+            quiet = _scores(method, series, per_day, None)
+            if quiet is None:
+                return "  not measured: name an interpreter with apache-otava in OTAVA_PYTHON"
+            limit = alarms.limit_for(quiet, 1.0)
+        limits[per_day] = limit
     cells = []
     for per_day, ratio in _POINTS:
         scores = _scores(method, series, per_day, Step(FIRST_DAY, ratio))

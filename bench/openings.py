@@ -59,7 +59,7 @@ def openings(fleets: int) -> None:
     for per_day, ratio in _STEPS:
         delays, onsets, named = [], [], 0
         for number in range(fleets):
-            step = {(0, "trainer_init"): Step(FIRST_DAY, ratio)}
+            step: Steps = {(0, "trainer_init"): Step(FIRST_DAY, ratio)}
             days = FIRST_DAY + alarms.WITHIN_DAYS
             found = _found(SEED + 20_000 + number, 5, days, per_day, step)
             mine = found.filter(

@@ -100,7 +100,7 @@ def _noted() -> Iterator[list[Select]]:
         asked.append((sql, parameters))
         return frame(sql, *parameters)
 
-    data.frame = noting  # type: ignore[assignment]
+    data.frame = noting
     try:
         yield asked
     finally:

@@ -85,12 +85,12 @@ def _trailing(values: Floats, length: int, lag: int) -> Floats:
 def _mean(windows: Floats) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmean(windows, axis=2)
+        return np.asarray(np.nanmean(windows, axis=2))
 
 
 def _variance(windows: Floats) -> Floats:
     told = (~np.isnan(windows)).sum(2)
-    return np.nanvar(windows, axis=2, ddof=1) / np.maximum(told, 1)
+    return np.asarray(np.nanvar(windows, axis=2, ddof=1) / np.maximum(told, 1))
 
 
 if __name__ == "__main__":

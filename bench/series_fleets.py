@@ -50,7 +50,7 @@ class Step:
         share = np.clip(since / (self.ramp + 1), 0.0, 1.0)
         if self.lasts:
             share = np.where(since > self.lasts, 0.0, share)
-        return share * np.log(self.ratio)
+        return np.asarray(share * np.log(self.ratio))
 
 
 def latencies(
@@ -85,7 +85,8 @@ def daily_figures(
     place = np.repeat(np.arange(count.size), count.ravel().astype(int))
 
     def summed(values: Floats) -> Floats:
-        return np.bincount(place, values, count.size).reshape(count.shape)
+        of_all: Floats = np.bincount(place, values, count.size).astype(float)
+        return of_all.reshape(count.shape)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = summed(left) / count

@@ -33,7 +33,7 @@ _DAY = 86_400.0
 
 def whole_way(fleets: int, per_day: float = 20.0, ratio: float = 1.2) -> None:
     """Print in how many of so many fleets the step is found."""
-    delays: list[int] = []
+    delays: list[float] = []
     opened = 0
     for number in range(fleets):
         over, was_opened = _ingested(SEED + 40_000 + number, per_day, ratio)
