@@ -60,6 +60,8 @@ div[data-testid="stCaptionContainer"] {opacity: 0.8;}
 [data-testid="stBaseButton-secondary"] code
     {font: inherit; color: inherit; background: none; padding: 0;}
 [data-testid="stElementToolbar"] button[aria-label^="Download as CSV"] {display: none;}
+[class*="st-key-foot"] button em
+    {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);}
 [class*="st-key-scrolls-"] {overflow-x: auto;}
 [class*="st-key-scrolls-760-"] > [data-testid="stElementContainer"] {min-width: 760px;}
 [class*="st-key-scrolls-340-"] > [data-testid="stElementContainer"] {min-width: 340px;}
@@ -363,11 +365,13 @@ def footer(
 def _footer(stem: str, table: Table, about: str, measures: Sequence[str], sql: str) -> None:
     """A fragment: the explanation is written when it is opened, and nothing else runs then."""
     shown = copy_context()  # of this publish, also when it is no longer the newest
+    # for who hears the page: it has several of each
+    of = f"*{_chart(stem)}*"
     with st.container(
         horizontal=True, gap="small", vertical_alignment="center", key=f"foot {stem}"
     ):
         st.download_button(
-            "CSV",
+            f"CSV {of}",
             lambda: shown.copy().run(csv, table, about),
             file_name=f"{stem}.csv",
             mime="text/csv",
@@ -377,7 +381,7 @@ def _footer(stem: str, table: Table, about: str, measures: Sequence[str], sql: s
             icon=":material/download:",
         )
         explained = st.popover(
-            "How it is computed",
+            f"How it is computed {of}",
             type="tertiary",
             icon=":material/function:",
             key=f"how {stem}",
@@ -386,6 +390,12 @@ def _footer(stem: str, table: Table, about: str, measures: Sequence[str], sql: s
     if explained.open:
         with explained:
             explain(measures, sql)
+
+
+def _chart(stem: str) -> str:
+    """What a file of this name holds: the last word of it, but for team and days."""
+    scoped = re.fullmatch(r"(.+?)_[^_]+_\d{8}_\d{8}", stem)
+    return (scoped[1] if scoped else stem).rpartition("_")[2].replace("-", " ")
 
 
 def explain(measures: Sequence[str], sql: str) -> None:

@@ -86,6 +86,12 @@ def test_a_page_opens_without_a_fault_for_everybody_on_a_desk_and_on_a_phone(
         reused.evaluate(AXE.read_text(encoding="utf-8"))
         found += violations(reused)
 
+    # innerText would leave out what is only heard
+    offers = reused.locator('[class*="st-key-foot"] button').evaluate_all(
+        "all => all.map(each => each.textContent)"
+    )
+    assert len(offers) == len(set(offers)), "of two buttons that sound alike nobody hears which"
+
     reused.set_viewport_size({"width": NARROW, "height": 900})
     drawn(reused)
     if is_judged:
