@@ -49,6 +49,12 @@ DOUBTS: Final = {
         "them tells is an attempt of its own, and its time counts twice",
         "Ingest it with its --timezone into a new warehouse",
     ),
+    "never_durable": (
+        "The uploads of these saves may have ended well, and nobody told so. Here none can be "
+        "restored from: what was trained before an interruption counts as unsaved, unless the next "
+        "attempt says where it resumed",
+        "Let the trainer tell the end of each upload",
+    ),
     "counted_twice": (
         "This may be a run that another name tells of too, and whose time counts twice in the "
         "fleet",

@@ -167,7 +167,12 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             job,
         )
     found = links.contradictions(
-        connection, "counted_twice", "outside_allocations", "runs_at_once", "begun_elsewhere"
+        connection,
+        "counted_twice",
+        "outside_allocations",
+        "runs_at_once",
+        "begun_elsewhere",
+        "never_durable",
     )
     if (counted := found.get("counted_twice")) is not None:
         _, name, what = counted
@@ -204,6 +209,15 @@ def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: in
             name,
             what,
             _NAME_EACH,
+        )
+    if (unsaved := found.get("never_durable")) is not None:
+        _, name, what = unsaved
+        _LOG.warning(
+            "job %s: %s. What they saved counts as unsaved where an interruption follows, unless "
+            "the next attempt says where it resumed: let the trainer tell the end of each upload "
+            "(phase checkpoint_upload; one-logger's on_save_checkpoint_success)",
+            name,
+            what,
         )
     if (copied := ledger.copies(connection, since_file_no)) is not None:
         _LOG.warning(

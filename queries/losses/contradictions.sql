@@ -353,6 +353,30 @@ told as (
         first_us as at_us
     from begun_elsewhere
 
+    union all
+
+    -- a source that begins uploads and tells the end of none: one or two may have been cut off
+    select
+        saves.job_no,
+        saves.attempt,
+        'never_durable' as kind,
+        concat(
+            count(*), ' async saves of attempt ', saves.attempt,
+            ' went well, and of none is told that its upload did'
+        ) as what,
+        min(saves.saved_us) as at_us
+    from checkpoints as saves
+    inner join attempt_windows as windows
+        on
+            saves.job_no = windows.job_no
+            and saves.attempt = windows.attempt
+    where
+        saves.is_async
+        and saves.status = 'good'
+        and windows.outcome <> 'running'
+    group by saves.job_no, saves.attempt
+    having count(*) >= 3 and count(saves.durable_us) = 0
+
 )
 
 select
