@@ -2,8 +2,8 @@
 
 Each is a process of its own, from the file on disk to a file that can be asked: ours with all areas
 and a publication; DuckDB's bare reading; Polars into DuckDB, and ClickHouse (chdb), each with typed
-columns and one plain roll-up by team and day. Then a batch onto the whole, compressed dumps,
-many small ones, and broken ones.
+columns and one plain roll-up by team and day. Then a batch onto the whole, the same lines in many
+dumps, compressed dumps, many small ones, and broken ones.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ingest import fields
 
 END = "2026-03-01"
 BATCH_EVENTS = 100_000
+DAILY_DUMPS = 120
 SMALL_DUMPS = 3_000
 _CHDB = Path(__file__).with_name("chdb_load.py")
 
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     with TemporaryDirectory(prefix="ett-bench-", dir=chosen.folder) as folder:
         clean = _clean(Path(folder), chosen.events, chosen.runs)
+        _daily(Path(folder), clean, chosen.runs)
         _packed(Path(folder), clean, chosen.runs)
         clean.unlink()
         _many(Path(folder), chosen.runs)
@@ -80,6 +82,22 @@ def _increment(folder: Path, events: int, batch: Path) -> None:
     _show("all facts anew, and publish", rebuild)
     _line("  the batch costs this share of it", f"{small.wall / rebuild.wall:.2f}")
     _line("  as fast as without the sweep of areas", f"{1 - sweep / rebuild.wall:.2f}")
+
+
+def _daily(folder: Path, dump: Path, runs: int) -> None:
+    """The same lines as a fleet that writes a dump each day has them."""
+    daily = folder / "daily"
+    daily.mkdir()
+    size = dump.stat().st_size // DAILY_DUMPS + 1
+    with dump.open("rb") as whole:
+        for number in range(DAILY_DUMPS):
+            (daily / f"{number:03}.jsonl").write_bytes(whole.read(size) + whole.readline())
+    ours, one = map(
+        middle, in_turn(runs, lambda: _ingest(folder, daily), lambda: _ingest(folder, dump))
+    )
+    _show(f"the same lines in {DAILY_DUMPS} dumps", ours)
+    _ratio("  at this share of the speed of one", one, ours)
+    shutil.rmtree(daily)
 
 
 def _packed(folder: Path, dump: Path, runs: int) -> None:
