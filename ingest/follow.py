@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import arrivals, dumps, plan, tails
+from ingest import arrivals, dumps, plan, rotation, tails
 from ingest.arrivals import Sight
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
@@ -147,7 +147,7 @@ class Follower:
         is_half = file.bytes < whole
         mark = tails.mark(file, file.bytes)
         then = Handled(sight, file.name, file.bytes, mark, waits=is_half, is_half=is_half)
-        if file.bytes == 0:
+        if file.bytes == 0 or (is_half and self._is_told(file, whole)):
             return Decision(then)
         one = plan.look_at(
             Known(self.connection, [file]), file, self.forced, lambda _: None, self.own
@@ -155,6 +155,16 @@ class Follower:
         if isinstance(one, plan.Skipped):
             return Decision(then, None, None if one.known_as is not None else one.whole_why)
         return Decision(then, one)
+
+    def _is_told(self, file: dumps.DumpFile, whole: int) -> bool:
+        """Whether its whole lines are loaded, with a part of the half line after them: it rested
+        in the middle of that, or a plain ingest read it so. They alone would be another dump.
+        """
+        rows = Known(self.connection, [file]).named(rotation.names_of(file))
+        return any(
+            file.bytes < row.bytes <= whole and dumps.begins_with(file.path, row.bytes, row.sha256)
+            for row in rows
+        )
 
 
 def read_again(one: Incoming) -> Decision | None:

@@ -173,6 +173,27 @@ def test_a_text_that_is_written_while_it_is_read_ends_as_one_that_was_read_whole
     )
 
 
+def test_a_text_that_rested_in_half_a_line_and_goes_on_in_it_stays_one_dump(
+    tmp_path: Path, watched: Looks, log: Path
+) -> None:
+    log = log.with_name("megatron.log")
+    cut = MEGATRON.index("in torch_dist")
+    log.write_text(MEGATRON[:cut], encoding="utf-8")
+    ingest(watched.folder, log)  # as a watcher reads it once it rests
+    append(log, MEGATRON[cut : cut + 3])
+    watched.look()
+    halved = watched.ledger()
+    append(log, MEGATRON[cut + 3 :])
+    watched.look()
+    ingest(tmp_path / "plain", log)
+
+    assert [cut] == [length for _, length, _, _ in halved]
+    assert {} == differences(tmp_path / "plain", watched.folder)
+    assert watched.ledger() == rows(
+        tmp_path / "plain", "select file, bytes, events, rejected from ingested_files"
+    )
+
+
 def test_a_log_that_is_copied_and_cut_begins_anew(watched: Looks, log: Path) -> None:
     log.write_text(lines("a", "b"), encoding="utf-8")
     watched.look()
