@@ -58,11 +58,14 @@ class Verdict(Enum):
 def read_readers(path: Path) -> Readers | None:
     """`[auth]` of a settings file; None where there is no file, or none in it.
 
-    Raises UnusableAuth: a list that cannot be read must not let everybody in.
+    Raises UnusableAuth: a list that cannot be read must not let everybody in. A link to a file that
+    is not there is one.
     """
     try:
         told = _read(path)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise UnusableAuth(f"{path} is a link that leads nowhere.") from None
         return None
     if unknown_name := unknown_setting(told):
         raise UnusableAuth(f"{path}: {unknown_name}")

@@ -76,6 +76,13 @@ def test_without_auth_in_the_settings_everybody_may_read(tmp_path: Path) -> None
     assert None is read_readers(tmp_path / "none.toml")
 
 
+def test_settings_behind_a_link_that_leads_nowhere_let_nobody_in(tmp_path: Path) -> None:
+    (tmp_path / "ett.toml").symlink_to("not-mounted/ett.toml")
+
+    with pytest.raises(UnusableAuth, match="is a link that leads nowhere"):
+        read_readers(tmp_path / "ett.toml")
+
+
 def test_lists_and_the_place_of_the_secrets_are_read(tmp_path: Path) -> None:
     text = '[auth]\ndomains = ["Example.org"]\ngroups = ["ML"]\nsecrets = "of/secrets.toml"'
     (tmp_path / "ett.toml").write_text(text)

@@ -187,6 +187,17 @@ def test_a_settings_file_that_is_named_and_missing_is_not_taken_for_the_defaults
     assert f"ETT_CONFIG names {tmp_path / 'gone.toml'}, which does not exist." in done.err
 
 
+def test_settings_behind_a_link_that_leads_nowhere_are_not_taken_for_the_defaults(
+    tmp_path: Path,
+) -> None:
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+    (tmp_path / "ett.toml").symlink_to("not-mounted/ett.toml")
+    done = run(tmp_path / "warehouse", dump, folder=tmp_path)
+
+    assert 2 == done.status, done.err
+    assert "ett.toml is a link that leads nowhere. Mend it, or remove it" in done.err
+
+
 def test_an_empty_variable_names_nothing(tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dump.jsonl", life("a"))
     line = [sys.executable, "-m", "ingest.cli", dump]
