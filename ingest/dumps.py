@@ -436,6 +436,15 @@ def head(file: DumpFile) -> bytes:
         return head + first + stream.read(HEAD_BYTES)
 
 
+def holds_nothing(file: DumpFile) -> bool:
+    """Whether nobody wrote anything in it, packed or not. A packed one that breaks off may have
+    held something.
+    """
+    with opened(file) as stream:
+        is_at_end = not stream.read(1)
+        return is_at_end and not (isinstance(stream.raw, Unpacked) and stream.raw.fault)
+
+
 def opened(file: DumpFile) -> io.BufferedReader:
     """Its bytes, decompressed as far as they go. Raises UnreadableDump if it cannot be opened."""
     try:

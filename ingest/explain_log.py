@@ -86,10 +86,8 @@ def _explain(paths: Sequence[str]) -> int:
 def _explain_file(file: dumps.DumpFile, settings: Settings) -> int:
     head = dumps.head(file)
     if not head:
-        packed = f": its {file.compression} stream is empty or broken"
-        raise UnreadableDump(
-            f"it is empty{packed if file.bytes and file.compression != 'none' else ''}"
-        )
+        broken_off = f": its {file.compression} stream is broken"
+        raise UnreadableDump(f"it is empty{'' if dumps.holds_nothing(file) else broken_off}")
     unpacking.refuse_archive(head)
     book, patterns = settings.failure_rules, settings.training_logs
     format = recognise(file.name, head, patterns)

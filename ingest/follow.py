@@ -153,7 +153,8 @@ class Follower:
             Known(self.connection, [file]), file, self.forced, lambda _: None, self.own
         )
         if isinstance(one, plan.Skipped):
-            return Decision(then, None, None if one.known_as is not None else one.whole_why)
+            is_well = one.known_as is not None or one.why == plan.EMPTY
+            return Decision(then, None, None if is_well else one.whole_why)
         return Decision(then, one)
 
     def _is_told(self, file: dumps.DumpFile, whole: int) -> bool:

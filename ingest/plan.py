@@ -16,6 +16,7 @@ from ingest.known import Known, Row
 from ingest.ledger import Incoming
 
 BATCH_FILES = 2_000
+EMPTY = "is empty"
 _BATCH_BYTES = 1024 * 1024 * 1024
 _BATCH_SHARE = 2.0  # of the engine's memory: 512 MB fit in 256 MiB
 _NAME_IT = "Is it a dump? Then name its format with --format"
@@ -57,7 +58,7 @@ def look_at(
     `asked`: how it would be read; a known dump that was read otherwise is said to be.
     """
     if file.bytes == 0:
-        return Skipped(file.name, "is empty")
+        return Skipped(file.name, EMPTY)
     try:
         unpacking.refuse_bomb(file)
         head = dumps.head(file)
@@ -162,9 +163,10 @@ def _unrecognised(file: dumps.DumpFile, head: bytes) -> str:
         foreign = told_of(head)
         hint = f": it looks like {foreign}" if foreign else f". {_NAME_IT}"
         return f"has no format that is known{hint}"
-    if file.compression == "none":
+    if head:
         return "is blank"
-    return f"gives no line: its {file.compression} stream is empty or broken"
+    is_empty = dumps.holds_nothing(file)
+    return EMPTY if is_empty else f"gives no line: its {file.compression} stream is broken"
 
 
 def batches(incoming: Iterator[Incoming], memory_bytes: int) -> Iterator[list[Incoming]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import zstandard
 
 from ingest import cli
 from ingest.cli import main
@@ -94,13 +96,16 @@ def test_an_argument_that_cannot_be_meant_is_refused_with_a_word(
     ("name", "data", "said"),
     [
         ("empty.jsonl", b"", "is empty"),
+        ("empty.jsonl.gz", gzip.compress(b""), "is empty"),
+        ("empty.jsonl.zst", zstandard.compress(b""), "is empty"),
         ("blank.jsonl", b"\n  \n", "is blank"),
+        ("blank.jsonl.gz", gzip.compress(b"\n  \n"), "is blank"),
         ("notes.txt", b"remember the milk\n", "has no format that is known"),
         ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "--format"),
         ("array.json", b'[{"ts":1,"event":"alive","job_id":"a"}]', "has no format that is known"),
         ("pretty.json", json.dumps(alive("a"), indent=1).encode(), "has no format that is known"),
-        ("broken.gz", b"\x1f\x8b\x08\x00\x00", "its gzip stream is empty or broken"),
-        ("broken.zst", b"\x28\xb5\x2f\xfd", "its zstd stream is empty or broken"),
+        ("broken.gz", b"\x1f\x8b\x08\x00\x00", "its gzip stream is broken"),
+        ("broken.zst", b"\x28\xb5\x2f\xfd", "its zstd stream is broken"),
     ],
 )
 def test_a_file_that_is_no_dump_is_left_aside_and_nothing_is_published(

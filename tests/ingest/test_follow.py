@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import shutil
@@ -394,6 +395,20 @@ def test_half_a_line_of_text_waits_for_its_end(watched: Looks, log: Path) -> Non
 )
 def test_the_names_that_a_rotated_log_may_have_had(name: str, earlier: list[str]) -> None:
     assert [name, *earlier] == names(name)
+
+
+def test_a_log_in_which_nobody_wrote_is_nothing_to_speak_of_once_it_is_packed_either(
+    watched: Looks, log: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    packed = gzip.compress(b"")
+    for name, data in (("x.log", b""), ("x.log.1.gz", packed), ("broken.gz", packed[:-9])):
+        log.with_name(name).write_bytes(data)
+        os.utime(log.with_name(name), (0, 0))
+    watched.look()
+
+    [said] = caplog.messages
+    assert f"left aside {log.with_name('broken.gz')}: it gives no line: its gzip stream is" in said
+    assert 0 == watched.news.backlog()
 
 
 def test_of_two_files_of_one_content_none_waits_when_the_first_is_published(
