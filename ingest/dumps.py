@@ -26,7 +26,7 @@ import numpy.typing as npt
 import zstandard
 
 from ingest.errors import UnreadableDump, UnusableArguments
-from ingest.zstd_frames import frames
+from ingest.zstd_frames import begins, frames
 
 Letters = npt.NDArray[np.uint8]
 Marks = npt.NDArray[np.bool_]
@@ -41,7 +41,6 @@ _LARGE_BLOCK = 8 * 1024 * 1024  # of what is read beside other work, which it st
 _LOOKED_BACK = 64
 _BLOCKS_SKIPPED = 4  # of the length of the longest line, in search for the end of a first line
 _GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _APART = re.compile(rb'"[ \t\r]+:')
 _OWN = re.compile(r"(warehouse|serving-\d+)\.|CURRENT|ingest\.lock|watch\.")
@@ -254,7 +253,7 @@ def _dump_file(name: str, path: Path, ratio: float) -> DumpFile:
         raise OSError("is no regular file")
     with path.open("rb") as file:
         magic = file.read(4)
-    compression = "gzip" if magic[:2] == _GZIP_MAGIC else "zstd" if magic == _ZSTD_MAGIC else "none"
+    compression = "gzip" if magic[:2] == _GZIP_MAGIC else "zstd" if begins(magic) else "none"
     return DumpFile(name, path, path.stat().st_size, compression, ratio)
 
 

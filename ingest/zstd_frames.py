@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import zstandard
 
 _HEADER = 18  # the longest header of a frame, in bytes
 _LARGEST_BLOCK = 128 * 1024  # the format's limit
+_MAGIC = b"\x28\xb5\x2f\xfd"
+_SKIPPED = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)  # a frame of what is no content
+_SKIPPED_HEADER = 8  # its magic, and how long it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,13 @@ class Frames:
     most_bytes: int | None
 
 
+def begins(start: bytes) -> bool:
+    """Whether a file with these first bytes is packed with zstd. That of pzstd, which writes many
+    frames at once, begins with one that is to be skipped.
+    """
+    return start[:4] == _MAGIC or _SKIPPED.match(start) is not None
+
+
 def frames(path: Path, size: int) -> Frames:
     """Read the headers of all frames and blocks in the first `size` bytes. Raises OSError."""
     most = at = 0
@@ -29,6 +40,9 @@ def frames(path: Path, size: int) -> Frames:
         while at < size:
             stream.seek(at)
             start = stream.read(_HEADER)
+            if _SKIPPED.match(start) and len(start) >= _SKIPPED_HEADER:
+                at += _SKIPPED_HEADER + int.from_bytes(start[4:_SKIPPED_HEADER], "little")
+                continue
             try:
                 has_checksum = zstandard.get_frame_parameters(start).has_checksum
                 at += zstandard.frame_header_size(start)

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import zstandard
 
+from ingest import zstd_frames
 from ingest.collectors.base import Dump
 from ingest.collectors.lines import without_colours
 from ingest.collectors.run_names import LONGEST_ID, as_text, called_by, is_part
@@ -342,8 +343,9 @@ def _head(path: str) -> bytes:
             if magic[:2] == b"\x1f\x8b":
                 with gzip.open(file) as unpacked:
                     return without_colours(unpacked.read(_HEAD_BYTES))
-            if magic == b"\x28\xb5\x2f\xfd":
-                with zstandard.ZstdDecompressor().stream_reader(file) as unpacked:
+            if zstd_frames.begins(magic):
+                reader = zstandard.ZstdDecompressor()
+                with reader.stream_reader(file, read_across_frames=True) as unpacked:
                     return without_colours(unpacked.read(_HEAD_BYTES))
             return without_colours(file.read(_HEAD_BYTES))
     except (OSError, EOFError, zlib.error, zstandard.ZstdError):

@@ -321,6 +321,11 @@ WHOLE: dict[str, Callable[[], bytes]] = {
     "frames.zst": lambda: (
         zstandard.compress(lines("frames", 2)) + zstandard.compress(lines("frames2", 1))
     ),
+    # as pzstd writes them: before each frame one of what is no content
+    "skipped.zst": lambda: b"".join(
+        b"\x50\x2a\x4d\x18\x04\x00\x00\x00....%b" % zstandard.compress(lines(job, count))
+        for job, count in (("skipped", 2), ("skipped2", 1))
+    ),
     "zeros.gz": lambda: gzip.compress(lines("zeros", 3)) + b"\0" * 512,
     "named.gz": lambda: lines("named", 3),
     "crlf.jsonl": lambda: lines("crlf", 3).replace(b"\n", b"\r\n"),

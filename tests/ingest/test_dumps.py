@@ -15,6 +15,8 @@ from ingest import dumps
 from ingest.errors import UnusableArguments
 
 LINES = b"".join(b"line %d of a log, and some words to fill it\n" % n for n in range(200_000))
+# a frame of what is no content: pzstd begins with one
+SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00...."
 
 
 def found(folder: Path, *arguments: object) -> list[dumps.DumpFile]:
@@ -53,6 +55,7 @@ def test_a_folder_gives_its_files_in_order_but_no_hidden_ones(tmp_path: Path) ->
         (b"{}", "none"),
         (gzip.compress(b"{}", mtime=0), "gzip"),
         (zstandard.compress(b"{}"), "zstd"),
+        (SKIPPED + zstandard.compress(b"{}"), "zstd"),
     ],
 )
 def test_compression_is_told_by_content(tmp_path: Path, data: bytes, compression: str) -> None:
@@ -122,8 +125,11 @@ def test_key_marks_count_every_key_or_are_not_known(
         (zstandard.compress(LINES)[:-1], True),
         (zstandard.compress(LINES)[:5_000], True),
         (zstandard.compress(LINES) + zstandard.compress(LINES[:99])[:-1], True),
+        ((SKIPPED + zstandard.compress(LINES)) * 2 + SKIPPED, False),
+        (SKIPPED + zstandard.compress(LINES)[:-1], True),
+        (zstandard.compress(LINES) + SKIPPED[:-1], True),
     ],
-    ids=range(12),
+    ids=range(15),
 )
 def test_what_other_readers_would_read_wrongly_needs_mending(
     tmp_path: Path, data: bytes, needs_mending: bool
