@@ -30,6 +30,11 @@ def _foreign(what: str, instead: str, *signs: str) -> _Foreign:
 
 _FOREIGN = (
     _foreign(
+        "text in UTF-16, as PowerShell writes with >",
+        "Make it UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+        r"\A(?:\xff\xfe|\xfe\xff)",
+    ),
+    _foreign(
         "a table of sacct without its header",
         f"Leave out -n: {COMMAND}",
         rf"\A\s*+\d[\w.+%,\[\]-]*+[| ][^\n]*[| ](?:{_STATES}|OUT_OF_ME\+)(?:[| +]|$)",

@@ -77,6 +77,14 @@ def test_what_others_print_is_named_with_the_next_step(head: str, told: str) -> 
     assert told == (told_of(head.encode()) or "")[: len(told)]
 
 
+@pytest.mark.parametrize("kind", ["utf-16-le", "utf-16-be"])
+def test_text_in_utf_16_is_named_with_the_next_step(kind: str) -> None:
+    head = "\ufeffJobID|State|Start\r\n7|COMPLETED|2026-03-02T09:00:00\r\n".encode(kind)
+
+    assert recognise("sacct.txt", head) is None
+    assert (told_of(head) or "").endswith("Make it UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW")
+
+
 @pytest.mark.parametrize(
     "head",
     [
