@@ -213,7 +213,10 @@ def _parse_whole(
     source = (
         f"(select * replace (case when {is_event} then json end as json) from {_objects(files)})"
     )
-    raw = {field: f"(raw.json ->> '$.\"{field}\"')" for field in FIELDS}
+    # all at once: each extraction keeps what it parsed of two thousand lines, however long they are
+    paths = ", ".join(f"'$.\"{field}\"'" for field in FIELDS)
+    told = f"json_extract_string(raw.json, [{paths}])"
+    raw = {field: f"{told}[{place}]" for place, field in enumerate(FIELDS, 1)}
     attrs = f"case when {rest} <> '{{}}' then cast({rest} as varchar) end"
     _store(connection, files, source, raw, attrs)
 

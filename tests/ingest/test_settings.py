@@ -14,7 +14,7 @@ from ingest import warehouse
 from ingest.errors import UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, like_pattern, read_settings
 from ingest.warehouse import Storage
-from tests.ingest.warehouses import ROOT, differences, fleet, life, run
+from tests.ingest.warehouses import ROOT, alive, differences, fleet, life, run
 from tests.queries.engine import ingest, rows, write_dump
 
 
@@ -153,6 +153,21 @@ def test_the_engine_may_be_given_all_memory_that_there_is_and_more(tmp_path: Pat
     done = run(
         tmp_path / "warehouse",
         write_dump(tmp_path / "dump.jsonl", life("a")),
+        environment={"ETT_CONFIG": str(path)},
+    )
+
+    assert (0, "") == (done.status, done.err)
+
+
+def test_events_that_carry_much_of_their_own_fit_in_less_memory_than_is_allowed_by_default(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, "[storage]\nmemory_limit = '768MiB'")
+    config = {"of the trainer": "x" * 8_000}
+    events = [alive("a", second) | {"config": config} for second in range(2_500)]
+    done = run(
+        tmp_path / "warehouse",
+        write_dump(tmp_path / "dump.jsonl", events),
         environment={"ETT_CONFIG": str(path)},
     )
 
