@@ -44,6 +44,7 @@ class Known:
             "or bytes in (select unnest($sizes::bigint[])) order by file_no",
             {"names": self._names, "sizes": list(self._sizes)},
         ).fetchall()
+        self._ahead: dict[int, int] | None = None  # nobody asked
         self._by_name: dict[str, list[Row]] = defaultdict(list)
         self._by_content: dict[tuple[int, str], list[Row]] = defaultdict(list)
         self._known_sizes: set[int] = set()
@@ -60,6 +61,17 @@ class Known:
     def of_content(self, size: int, sha256: str) -> list[Row]:
         """Dumps with this content, the first loaded first."""
         return self._by_content.get((size, sha256), [])
+
+    def ahead(self, file_no: int) -> int:
+        """How many lines of a dump were set aside because they lay ahead of the clock of then."""
+        if self._ahead is None:
+            self._ahead = dict(
+                self._connection.execute(
+                    "select file_no, count(*) from rejected_lines where reason = 'future_time' "
+                    "group by all"
+                ).fetchall()
+            )
+        return self._ahead.get(file_no, 0)
 
     def is_alone(self, size: int) -> bool:
         """Whether no other of these files and no known dump has this size, hence not its content

@@ -14,6 +14,7 @@ from ingest.foreign import told_of
 from ingest.formats import Format, recognise
 from ingest.known import Known, Row
 from ingest.ledger import Incoming
+from ingest.words import counted
 
 BATCH_FILES = 2_000
 EMPTY = "is empty"
@@ -88,7 +89,7 @@ def look_at(
     for row in known.of_content(file.bytes, fingerprint.sha256):
         if row.name in names or not format.is_named_by_path:
             if row.format == format.name or not row.is_mute:
-                return _loaded_already(file, row, format, asked)
+                return _loaded_already(known, file, row, format, asked)
             mistaken = row.file_no  # as what it was read it told nothing
     try:
         unpacking.refuse_damaged(file)
@@ -121,7 +122,7 @@ def _unpacked(
     for row in reversed(rows):
         if found.get(row.bytes) == row.sha256:
             if row.bytes == end:
-                return _loaded_already(one.file, row, one.format, asked)
+                return _loaded_already(known, one.file, row, one.format, asked)
             is_it = _has_become(row, one.format)
             return replace(one, grown_from=row.file_no) if is_it else one
     return one
@@ -135,7 +136,7 @@ def _has_become(row: Row, format: Format) -> bool:
 
 
 def _loaded_already(
-    file: dumps.DumpFile, row: Row, format: Format, asked: Reading | None
+    known: Known, file: dumps.DumpFile, row: Row, format: Format, asked: Reading | None
 ) -> Skipped:
     detail = f", as {row.format} from {row.name}"
     if row.format != format.name:
@@ -143,6 +144,9 @@ def _loaded_already(
     elif asked is not None and (otherwise := _read_otherwise(row, format, asked)):
         detail += f". It was read with {otherwise}; as it is asked for now it can be loaded into a "
         detail += "new folder (--warehouse)"
+    elif asked is not None and (ahead := known.ahead(row.file_no)):
+        detail += f". {counted(ahead, 'line')} of it lay over 24 h ahead of the clock of then. If "
+        detail += "that was wrong, it can be loaded into a new folder (--warehouse)"
     return Skipped(file.name, "is loaded already", detail, row.file_no, row.is_mute)
 
 

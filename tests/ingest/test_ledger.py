@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -313,6 +314,22 @@ def test_a_dump_that_is_known_is_said_not_to_be_read_as_it_is_asked_for(
             f"It was read with {otherwise}; as it is asked for now it can be loaded into a new "
             "folder (--warehouse)"
         ) in told
+
+
+def test_a_dump_that_lay_ahead_of_the_clock_of_then_says_what_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "a.jsonl"
+    ahead = time.time() + 30 * 86_400
+    events = [alive("a"), *(alive(job) | {"ts": ahead} for job in "bc")]
+    dump.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    for _ in range(2):
+        ingest(tmp_path / "warehouse", dump)
+
+    assert (
+        f"as events from {dump}. 2 lines of it lay over 24 h ahead of the clock of then. If that "
+        "was wrong, it can be loaded into a new folder (--warehouse)"
+    ) in capsys.readouterr().out
 
 
 def test_events_tell_their_zone_themselves(
