@@ -27,6 +27,9 @@ _PROVIDER: Final = (
     "server_metadata_url",
 )
 _SHORTEST_SECRET: Final = 32
+# what is no such name, as a pattern (*.example.org) or one with a blank, would let in nobody
+_DOMAIN: Final = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+_ADDRESS: Final = re.compile(rf"[!-)+-?A-~]+@{_DOMAIN.pattern}")  # no blank, *, or second @
 _PLACE: Final = re.compile(r"\(at line \d+, column \d+\)\Z")
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
@@ -80,10 +83,10 @@ def read_readers(path: Path) -> Readers | None:
     if not domains and not addresses and not groups:
         raise UnusableAuth(f"{path}: [auth] lets nobody in. Give domains, addresses or groups.")
     for name in domains:
-        if "@" in name or "." not in name:
+        if not _DOMAIN.fullmatch(name):
             raise UnusableAuth(f"{path}: auth.domains: {name!r} must be such as example.org.")
     for name in addresses:
-        if name.count("@") != 1:
+        if not _ADDRESS.fullmatch(name):
             raise UnusableAuth(f"{path}: auth.addresses: {name!r} must be such as ann@example.org.")
     secrets = table.get("secrets", "secrets.toml")
     if not isinstance(secrets, str) or not secrets or "\0" in secrets:
