@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 EPOCH_DAYS = 28
 WINDOW_EPOCHS = 6
-LEAST_OF_MODEL = 5
+LEAST_OF_KIND = 5
 _SHRINKAGE = 20.0
 _RIDGE = 10.0
 _MIDDLE_SIZE = 5
@@ -68,7 +68,7 @@ def latency_effects(classes: Classes, count: Floats, total: Floats) -> tuple[Flo
         work_n = _sums(work, n, len(works))
         left = _sums(work, s - n * (effect + known[classes.team]), len(works))
         effect = effect + (left / (work_n + _SHRINKAGE))[work]
-        is_new = (work_n < LEAST_OF_MODEL)[work]
+        is_new = (work_n < LEAST_OF_KIND)[work]
         newness[:, epoch] = _ratio(
             _sums(classes.team, count[:, epoch] * is_new, classes.teams),
             _sums(classes.team, count[:, epoch], classes.teams),
@@ -91,6 +91,20 @@ def latency_effects(classes: Classes, count: Floats, total: Floats) -> tuple[Flo
         effects[:, epoch] = effect + step[classes.team]
         levels[:, epoch] = level - step
     return effects, levels
+
+
+def untold(classes: Classes, count: Floats) -> NDArray[np.bool_]:
+    """Whether the workload, the size or the kind of try of a class is new to the fleet [class,
+    epoch]: what it takes is then a guess by the others. `count` as in `latency_effects`.
+    """
+    kinds = [distinct(each)[1] for each in (classes.workload, classes.size, classes.trial)]
+    is_new = np.zeros(count.shape, dtype=bool)
+    for epoch, window in enumerate(windows(count.shape[1])):
+        n = count[:, window].sum(1)
+        for kind in kinds:
+            told = _sums(kind, n, int(kind.max(initial=0)) + 1)
+            is_new[:, epoch] |= (told < LEAST_OF_KIND)[kind]
+    return is_new
 
 
 def rate_effects(

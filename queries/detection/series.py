@@ -11,6 +11,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from queries.detection import mix
 from queries.detection.metrics import Kind, metric
@@ -235,15 +236,16 @@ def _cells_of(name: str, part: pl.DataFrame, teams: Sequence[str]) -> _Cells:
 
 def _levels(cells: _Cells, days: int) -> _Part:
     """Mean log residuals of each team, and of the fleet beside its teams' levels."""
+    by_epoch = _by_epoch(cells, cells.exposure, days)
     effects, team_levels = mix.latency_effects(
-        cells.classes, _by_epoch(cells, cells.exposure, days), _by_epoch(cells, cells.total, days)
+        cells.classes, by_epoch, _by_epoch(cells, cells.total, days)
     )
+    sums = _summing(cells, days)
     effect = effects[cells.kind_of, cells.day // mix.EPOCH_DAYS]
-    is_known = ~np.isnan(effect)
+    is_known = ~np.isnan(effect) & ~_is_beside(cells, mix.untold(cells.classes, by_epoch), sums)
     effect = np.where(is_known, effect, 0.0)
     n, logs = cells.exposure * is_known, cells.total * is_known
     squares = cells.squares * is_known - 2 * effect * logs + n * effect**2
-    sums = _summing(cells, days)
     left = logs - n * effect
     count, total = sums(n), sums(left)
     start = _first_known(team_levels)
@@ -266,6 +268,18 @@ def _levels(cells: _Cells, days: int) -> _Part:
         ),
         _work(cells, n, left, np.nan_to_num(start), (~np.isnan(start)).astype(float)),
     )
+
+
+def _is_beside(
+    cells: _Cells, is_new: NDArray[np.bool_], sums: Callable[[Floats], Floats]
+) -> NDArray[np.bool_]:
+    """Of each row whether its work is new, and its team's of that day mostly is not.
+
+    A team of which all is new goes on being judged: by what is known of other work.
+    """
+    is_row_new = is_new[cells.kind_of, cells.day // mix.EPOCH_DAYS]
+    is_mostly_new = sums(cells.exposure * is_row_new) > sums(cells.exposure) / 2
+    return is_row_new & ~is_mostly_new[cells.classes.team[cells.kind_of], cells.day]
 
 
 def _with_fleet(

@@ -109,6 +109,28 @@ def test_larger_jobs_are_another_mix_and_nothing_opens() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["workload", "size"])
+def test_work_that_no_team_ran_before_is_another_mix_and_nothing_opens(kind: str) -> None:
+    """A third as many jobs come on top, which take three times as long to start."""
+    usual = fleet(5, 3, DAYS, 15.0, STEADY)
+    is_copied = (pl.col("team") == "team-0") & (pl.col("day") >= day(FIRST))
+    is_slow = (pl.col("metric") == "trainer_init_seconds").cast(pl.Float64)
+    rises = math.log(3) * is_slow
+    new = usual.filter(is_copied).with_columns(
+        {"workload": pl.lit("newest"), "size": pl.lit(14, pl.Int64)}[kind].alias(kind),
+        *(pl.col(name) / 3 for name in ("rows", "exposure", "gpu_seconds")),
+        total=(pl.col("total") + rises * pl.col("exposure")) / 3,
+        squares=(pl.col("squares") + 2 * rises * pl.col("total") + rises**2 * pl.col("exposure"))
+        / 3,
+    )
+    told = detect(pl.concat([usual, new]).sort("metric"), last_day(DAYS), Settings())
+
+    assert [] == open_rows(told)
+    assert ("team-0", "trainer_init_seconds", "mix") in rows(
+        told.regressions, "team", "metric", "verdict", held_back_by="mix"
+    )
+
+
 def test_three_bad_days_are_an_incident() -> None:
     told = found({(1, "trainer_init"): Step(FIRST, 2.5, lasts=3)})
     incidents = told.regressions.filter(pl.col("team") == "team-1")

@@ -105,6 +105,20 @@ def test_a_team_that_names_every_model_anew_is_still_judged(told: pl.DataFrame) 
     assert (levels.weight[:, -10:] > 0).all()
 
 
+@pytest.mark.parametrize("kind", ["workload", "trial"])
+def test_a_team_of_which_all_work_is_called_anew_is_still_judged(
+    kind: str, told: pl.DataFrame
+) -> None:
+    is_new = (pl.col("team") == "team-0") & (pl.col("day") >= day(112))
+    renamed = told.with_columns(
+        pl.when(is_new).then(pl.lit("newest")).otherwise(kind).alias(kind),
+    ).filter(pl.col("metric") == "trainer_init_seconds")
+    levels = panels(renamed, last_day(DAYS)).levels
+    row = levels.keys.index(("team-0", "trainer_init_seconds"))
+
+    assert levels.told_exposure[row, 112:].sum() == pytest.approx(levels.weight[row, 112:].sum())
+
+
 def test_effects_learnt_anew_do_not_move_a_series(told: pl.DataFrame) -> None:
     """Classes that never change within a team cannot tell a step at the turn of an epoch."""
     fixed = told.filter(
