@@ -35,10 +35,11 @@ select
     columns(
         '^(team|metric|verdict|state|observed|expected|change_ratio|lost_gpu_seconds_per_day)$'
     ),
-    columns('^(is_gpu_weighed|started_on)$')
+    columns('^(is_gpu_weighed|started_on|ended_on)$')
 from regressions
 where
     state in ('open', 'incident', 'closed')
+    and verdict is distinct from 'mix'  -- it never got worse, also where it is over
     and ($1 = 'fleet' or team = $1)
     and started_on <= $3
     and coalesce(closed_on, $3) >= $2

@@ -37,7 +37,7 @@ def sentence(row: Mapping[str, Any]) -> str:
     return (
         f"{regression_words.measure(metric)} of {regression_words.whose(row['team'])}: "
         f"{regression_words.change_of(row)} "
-        f"since {words.day(row['started_on'])}" + (f" ({told})" if told else "")
+        f"{regression_words.span(row)}" + (f" ({told})" if told else "")
     )
 
 

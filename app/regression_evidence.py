@@ -52,7 +52,7 @@ def case(row: Mapping[str, Any]) -> Case:
     return Case(
         row=row,
         about=f"{regression_words.measure(metric)} of {regression_words.whose(team)} "
-        f"since {words.day(day)}",
+        f"{regression_words.span(row)}",
         stem=f"ett_regression_{words.slug(metric)}_{words.slug(team)}_{day:%Y%m%d}",
     )
 
@@ -112,7 +112,7 @@ def _numbers(row: Mapping[str, Any]) -> None:
     _number(
         "Change",
         regression_words.change(row["change_ratio"]),
-        f"since {words.day(row['started_on'])}",
+        regression_words.span(row),
     )
     cost = row["lost_gpu_seconds_per_day"]
     said = regression_words.uncosted(row) if cost is None else "over what was expected"

@@ -20,6 +20,7 @@ TABS: Final[Mapping[str, str]] = {
     "Held back": "held_back",
     "Closed": "closed",
 }
+_OVER: Final = ("incident", "closed")
 _MOST_CARDS: Final = 25
 _STYLE: Final = """<style>
 @media (max-width: 760px) {[class*="st-key-wide-list"] {display: none;}}
@@ -81,7 +82,7 @@ def _table(found: pl.DataFrame, state: str, about: str) -> None:
             "since": found["started_on"],
             "team": [regression_words.whose(row["team"]) for row in rows],
             "measure": [regression_words.measure(row["metric"]) for row in rows],
-            f"before \u2192 {'during' if state == 'closed' else 'now'}": [
+            f"before \u2192 {'during' if state in _OVER else 'now'}": [
                 regression_words.change_of(row) for row in rows
             ],
             "change": [regression_words.change(row["change_ratio"]) for row in rows],
@@ -154,7 +155,7 @@ def _card(row: Mapping[str, Any]) -> None:
         st.markdown(
             f"{words.prose(regression_words.change_of(row))} "
             f"({regression_words.change(row['change_ratio'])}) "
-            f"since {words.day(row['started_on'])}"
+            f"{regression_words.span(row)}"
         )
         st.caption(
             " \u00b7 ".join(
@@ -162,7 +163,11 @@ def _card(row: Mapping[str, Any]) -> None:
                     regression_words.severity(row["severity"]),
                     regression_words.marked_verdict(row),
                     _cost(row["lost_gpu_seconds_per_day"]),
-                    f"{words.many(row['age_days'], 'day')} old",
+                    *(
+                        [f"{words.many(row['age_days'], 'day')} old"]
+                        if row["state"] not in _OVER
+                        else []
+                    ),
                     *(
                         [f"held back: {regression_words.reason(row['held_back_by'])}"]
                         if row["held_back_by"]

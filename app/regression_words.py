@@ -190,6 +190,13 @@ def change_of(row: Mapping[str, Any]) -> str:
     return told if row["observed"] is None else f"{told} {per(row)}".rstrip()
 
 
+def span(row: Mapping[str, Any]) -> str:
+    """Since when it is so, or from when to when it was; of an older release the end is missing."""
+    ended = row.get("ended_on")
+    began = words.day(row["started_on"])
+    return f"since {began}" if ended is None else f"from {began} to {words.day(ended)}"
+
+
 def difference(metric: str, number: float | None) -> str:
     """A difference of two values, with its sign."""
     if number is None:

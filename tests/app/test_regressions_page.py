@@ -19,7 +19,7 @@ from app.charts import regression
 from app.charts.causes import shades
 from app.palette import DARK, LIGHT, Palette
 from tests.app import found, serving
-from tests.app.opening import OVERVIEW, open_page, said, warnings
+from tests.app.opening import OVERVIEW, markdown, open_page, said, warnings
 
 PAGE, RUNBOOK = "views/regressions.py", "views/runbook.py"
 LATE = found.SINCE - timedelta(days=20)
@@ -110,6 +110,18 @@ def test_each_state_has_a_tab_of_its_own_that_the_link_opens(
     table = open_page(PAGE, tab=tab).dataframe[0].value
 
     assert value == dict(zip(table["team"], table[column], strict=True))[team]
+
+
+@pytest.mark.parametrize(("tab", "days"), [("Incidents", (20, 18)), ("Closed", (30, 24))])
+def test_what_is_over_is_not_told_as_if_it_went_on(
+    told: Path, tab: str, days: tuple[int, int]
+) -> None:
+    page = open_page(PAGE, tab=tab)
+    began, ended = (words.day(found.SINCE - timedelta(days=ago)) for ago in days)
+
+    assert "before \u2192 during" in page.dataframe[0].value
+    assert any(f"from {began} to {ended}" in text for text in markdown(page))
+    assert not any(" old" in text for text in said(page))
 
 
 def test_a_tab_that_is_none_is_said(told: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextvars import copy_context
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -312,6 +312,24 @@ def test_a_regression_is_a_sentence(warehouse: Path, capsys: pytest.CaptureFixtu
     sentence = words.prose(regressed.sentence(regression), 400)
 
     assert f"- {sentence}, slower, open\n" in written(capsys, "--week", WEEK, "--format", "md")
+
+
+def test_what_is_over_says_from_when_to_when_and_a_mix_never_got_worse(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    over = {"state": "closed", "ended_on": found.SINCE + timedelta(days=3)}
+    closed = found.found("feed", closed_on=found.SINCE + timedelta(days=6), **over)
+    mix = found.found("ads", closed_on=found.SINCE + timedelta(days=6), verdict="mix", **over)
+    found.add(serving.publish(warehouse, serving.fleet()), {"regressions": [closed, mix]})
+    week = digest.named(found.SINCE)
+
+    text = written(capsys, "--week", week, "--format", "md")
+    [listed] = told(capsys, "--week", week)["regressions"]
+
+    began, ended = words.day(found.SINCE), words.day(found.SINCE + timedelta(days=3))
+    assert words.prose(f"from {began} to {ended}") in text
+    assert f"since {began}" not in text
+    assert ("feed", str(over["ended_on"])) == (listed["team"], listed["ended_on"])
 
 
 def test_a_detector_that_failed_is_no_week_without_regressions(
