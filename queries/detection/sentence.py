@@ -22,6 +22,7 @@ class Told:
     the change of the mean. `grown`: the class of work whose share grew most, with its share before
     and after. `causes`: category, a day before and after, the largest rise first. `changes`: name
     and description of what was rolled out. `symptoms`: team, measure, relative change.
+    `silent_since`: the last day with a value, where it goes on and none came for a week.
     """
 
     team: str
@@ -47,6 +48,7 @@ class Told:
     causes: Sequence[tuple[str, float, float]] = ()
     changes: Sequence[tuple[str, str | None]] = ()
     symptoms: Sequence[tuple[str, str, float]] = ()
+    silent_since: date | None = None
 
 
 def sentence(told: Told) -> str:
@@ -62,10 +64,15 @@ def _claim(told: Told) -> str:
         span = f"from {_day(told.started_on)} to {_day(told.ended_on)}"
     lost = told.lost_gpu_seconds_per_day
     cost = f", {_hours(lost)} GPU-hours a day" if lost is not None and lost > 0 else ""
+    silent = (
+        ""
+        if told.silent_since is None
+        else f" Nothing was told of it after {_day(told.silent_since)}."
+    )
     return (
         f"{metric(told.metric).label} for {whose}: {_values(told)} {span} "
         f"({_percent(told.change_ratio)}{cost}), "
-        f"over {told.attempts_after:,} attempts, {told.attempts_before:,} before."
+        f"over {told.attempts_after:,} attempts, {told.attempts_before:,} before.{silent}"
     )
 
 

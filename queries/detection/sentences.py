@@ -72,6 +72,18 @@ order by
     symptom_team,
     symptom_metric
 """
+_LAST = """
+select
+    points.team,
+    points.metric,
+    points.started_on,
+    max(points.day) as last_day
+from regression_points as points
+inner join found_regressions as found using (team, metric, started_on)
+where points.series_team = points.team and found.ended_on is null
+group by points.team, points.metric, points.started_on, found.after_to
+having date_diff('day', max(points.day), found.after_to) >= 7
+"""
 
 _Key = tuple[str, str, date]
 _Answers = dict[_Key, list[tuple[Any, ...]]]
@@ -80,7 +92,7 @@ _Answers = dict[_Key, list[tuple[Any, ...]]]
 def told(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Columns team, metric, started_on, sentence; reads `found_regressions` and its evidence."""
     rows = frames.told(connection, _REGRESSIONS).to_dicts()
-    selects = (_PARTS, _GROWN, _CAUSES, _CHANGES, _SYMPTOMS)
+    selects = (_PARTS, _GROWN, _CAUSES, _CHANGES, _SYMPTOMS, _LAST)
     answers = [_by_regression(connection, select) for select in selects]
     return pl.DataFrame(
         [
@@ -106,6 +118,7 @@ def _told(
     causes: _Answers,
     changes: _Answers,
     symptoms: _Answers,
+    last: _Answers,
 ) -> Told:
     key = row["team"], row["metric"], row["started_on"]
     return Told(
@@ -132,6 +145,7 @@ def _told(
         causes=causes[key],
         changes=changes[key],
         symptoms=symptoms[key],
+        silent_since=last[key][0][0] if last[key] else None,
     )
 
 

@@ -219,6 +219,24 @@ def test_the_sentence_says_who_what_since_when_and_what_was_rolled_out(serving: 
     assert "Rolled out in those days: trainer 9 (new trainer image)." in sentence
 
 
+@pytest.mark.parametrize(("days", "is_said"), [(6, False), (7, True)])
+def test_a_team_that_no_longer_runs_is_said_to(
+    days: int, is_said: bool, told: list[Job], tmp_path: Path
+) -> None:
+    dump = write_dump(tmp_path / "all.jsonl", dumps.events(told))
+    later = FIRST + timedelta(days=DAYS + days)
+
+    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", f"{later}T00:00:00Z")
+    [(state, sentence)] = rows(
+        tmp_path / "warehouse",
+        "select state, sentence from regressions where metric = 'trainer_init_seconds'",
+    )
+
+    last = FIRST + timedelta(days=DAYS - 1)
+    assert "open" == state
+    assert is_said == (f"Nothing was told of it after {last.day} {last:%b}." in sentence)
+
+
 def test_speed_and_mix_sum_to_the_change_of_the_mean(serving: Path) -> None:
     splits = asked(
         serving,
