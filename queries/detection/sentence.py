@@ -17,12 +17,13 @@ _HOUR = 3600.0
 class Told:
     """A regression's row, and what was found to say of it.
 
-    `lost_gpu_seconds_per_day`: None where it is not known. `is_gpu_weighed`: whether any GPUs are
-    known. `parts`: name and change in seconds, the largest first. `speed`, `mix`: what they add to
-    the change of the mean. `grown`: the class of work whose share grew most, with its share before
-    and after. `causes`: category, a day before and after, the largest rise first. `changes`: name
-    and description of what was rolled out. `symptoms`: team, measure, relative change.
-    `silent_since`: the last day with a value, where it goes on and none came for a week.
+    `lost_gpu_seconds_per_day`: None where it is not known. `is_gpu_weighed`: whether any GPUs
+    are known. `parts`: name and change in seconds, the largest first. `speed`, `mix`: what they
+    add to the change of the mean; None where no work of before ran after. `grown`: the class of
+    work whose share grew most, with its share before and after. `causes`: category, a day
+    before and after, the largest rise first. `changes`: name and description of what was rolled
+    out. `symptoms`: team, measure, relative change. `silent_since`: the last day with a value,
+    where it goes on and none came for a week.
     """
 
     team: str
@@ -102,7 +103,7 @@ def _split(told: Told) -> str:
 
 def _is_only_mix(told: Told) -> bool:
     """Whether the same work takes as long as before: it may have changed in the same days."""
-    return told.speed is None or abs(told.speed) < method.LEAST_MIX_CHANGE * told.expected
+    return told.speed is not None and abs(told.speed) < method.LEAST_MIX_CHANGE * told.expected
 
 
 def _beside(told: Told) -> str:

@@ -19,7 +19,14 @@ select
     split.speed_change,
     split.mix_change
 from found_regressions as found
-left join regression_split as split using (team, metric, started_on)
+left join (
+    select *
+    from regression_split
+    semi join (
+        from regression_classes
+        where before_value is not null and after_value is not null
+    ) using (team, metric, started_on)
+) as split using (team, metric, started_on)
 """
 # each begins with the key of a regression, and is asked once for all of them
 _PARTS = """

@@ -143,6 +143,11 @@ def test_a_mix_says_which_work_came_and_that_nothing_is_slower() -> None:
     ) in sentence(told)
     assert sentence(told).endswith("Held back: mix.")
 
+    other = sentence(replace(told, speed=None, mix=None))
+
+    assert "went from 0 % to 24 %. Also moved" in other
+    assert "same work" not in other
+
     both = sentence(replace(told, speed=102.0, mix=137.25))
 
     assert "as long as before" not in both

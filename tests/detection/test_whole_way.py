@@ -237,6 +237,32 @@ def test_a_team_that_no_longer_runs_is_said_to(
     assert is_said == (f"Nothing was told of it after {last.day} {last:%b}." in sentence)
 
 
+def test_where_all_work_is_other_work_none_is_said_to_take_as_long_as_before(
+    told: list[Job], tmp_path: Path
+) -> None:
+    """Jobs on 512 GPUs take four times as long; from a day on `ranking` has no others."""
+    jobs = []
+    for place, job in enumerate(told):
+        is_ranking = job.team == "ranking"
+        usual = 1 / 1.6 if is_ranking and job.day >= SLOWER_FROM else 1.0
+        is_large = job.day >= SLOWER_FROM if is_ranking else place % 2 == 0
+        took = job.seconds["trainer_init"] * usual * (4 if is_large else 1)
+        seconds = job.seconds | {"trainer_init": round(took, 3)}
+        jobs.append(replace(job, gpus=512 if is_large else 8, seconds=seconds))
+    dump = write_dump(tmp_path / "all.jsonl", dumps.events(jobs))
+
+    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", AS_OF)
+    [(verdict, sentence)] = rows(
+        tmp_path / "warehouse",
+        "select verdict, sentence from regressions "
+        "where team = 'ranking' and metric = 'trainer_init_seconds'",
+    )
+
+    assert "mix" == verdict
+    assert "257-512 GPUs went from 0 % to " in sentence
+    assert "same work" not in sentence
+
+
 def test_speed_and_mix_sum_to_the_change_of_the_mean(serving: Path) -> None:
     splits = asked(
         serving,
