@@ -127,6 +127,14 @@ def doubts(job_id: str) -> None:
         st.warning(f"{doubt}: {words.prose(detail, 600)}. {helps} (anomaly `{kind}`).")
 
 
+def gpus(job: Mapping[str, Any], attempts: pl.DataFrame) -> str:
+    """How many GPUs it has: `64 to 512 GPUs, 64 at last` where its attempts differ."""
+    each = attempts["gpus"].drop_nulls().to_list()
+    if len(set(each)) < 2:
+        return words.gpus(job["gpus"])
+    return f"{words.count(min(each))} to {words.gpus(max(each))}, {words.count(each[-1])} at last"
+
+
 def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
     """The five numbers of a row of `jobs`."""
     measures = words.glossary()

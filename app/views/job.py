@@ -51,7 +51,7 @@ with st.container(gap=None, key="scope"):
                 ),
                 f"team {words.code(job['team'])}",
                 f"{words.code(job['workload'])} workload",
-                words.gpus(job["gpus"]),
+                one_job.gpus(job, attempts),
                 f"**{words.code(job['last_outcome'])}**" if job["last_outcome"] else "no end known",
             ]
         )

@@ -8,6 +8,7 @@ import streamlit as st
 from app import data, filters, parts, words
 
 MOST = 500
+GPUS_OF = "Of the last attempt: those before may have had more or fewer"
 MOST_GPUS = 10_000_000.0  # more are set aside by an ingest
 
 JOBS = """
@@ -69,6 +70,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             step=8.0,
             format="%.0f",
             key="gpus",
+            help=GPUS_OF,
             bind="query-params",
         )
     )
@@ -131,7 +133,7 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
             columns={
                 "job_name": st.column_config.TextColumn("name"),
                 "user_name": st.column_config.TextColumn("user"),
-                "gpus": st.column_config.NumberColumn("GPUs"),
+                "gpus": st.column_config.NumberColumn("GPUs", help=GPUS_OF),
                 "last_outcome": st.column_config.TextColumn("ended"),
                 "ett_percent": st.column_config.NumberColumn("ETT", format="%.1f %%"),
                 "lost_gpu_hours": st.column_config.ProgressColumn(

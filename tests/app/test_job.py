@@ -134,6 +134,24 @@ def test_a_job_that_may_be_several_runs_says_so_before_its_numbers(
     assert [] == warnings(open_page(JOB, job="sound"))
 
 
+def test_a_job_whose_attempts_differ_in_gpus_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = datetime(2026, 3, 3, 8)
+    attempts = [
+        serving.Attempt(job, number, start, {"effective": 3000.0}, gpus=gpus)
+        for job, sizes in {"elastic": (512, 64, 128), "steady": (8, 8)}.items()
+        for number, gpus in enumerate(sizes, 1)
+    ]
+    serving.publish(tmp_path, serving.Warehouse(attempts=attempts))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+
+    for job, said_of in (("elastic", "64 to 512 GPUs, 128 at last"), ("steady", "8 GPUs")):
+        parts = markdown(open_page(JOB, job=job))[0].split(" \u00b7 ")
+
+        assert said_of in parts
+
+
 def test_a_good_end_needs_no_evidence(jobs: Path) -> None:
     page = open_page(JOB, job="staged", attempt="2")
 
