@@ -54,6 +54,13 @@ compared as (
                 then 'sources_disagree'
             when events.at_us = ends.ended_us and coalesce(events.outcome = ends.outcome, true)
                 then null
+            -- a trainer's end lies within that of its row, which has whole seconds
+            when
+                not events.is_scheduler
+                and ends.is_scheduler
+                and events.outcome = ends.outcome
+                and events.at_us <= ends.ended_us + 1000000
+                then null
             -- several launches of a joined job never end at one instant
             when not windows.is_joined then 'several_ends'
             when

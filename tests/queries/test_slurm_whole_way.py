@@ -859,6 +859,31 @@ def test_a_scheduler_and_a_trainer_describe_one_job_together(
     )
 
 
+@pytest.mark.parametrize(("ends", "kinds"), [(980, []), (1000.9, []), (1010, ["several_ends"])])
+def test_a_trainer_that_tells_the_outcome_of_the_row_contradicts_nothing(
+    ends: float, kinds: list[str], load: Load, tmp_path: Path
+) -> None:
+    warehouse = load(
+        sacct(
+            row(95, "COMPLETED", 0, 10, 1000),
+            columns=[column for column in COLUMNS if column != "Cluster"],
+        )
+    )
+    end = {"ts": ends, "event": "attempt_end", "outcome": "completed", "attempt": 1}
+    native = write_dump(
+        tmp_path / "events.jsonl",
+        [
+            {**event, "ts": seconds_of(0) + event["ts"], "job_id": "95"}
+            for event in (*TRAINED[:3], end)
+        ],
+    )
+
+    assert 0 == ingest(warehouse, native)
+    assert kinds == [
+        kind for (kind,) in rows(warehouse, "select kind from anomalies where kind like '%ends'")
+    ]
+
+
 def test_a_job_of_a_cluster_is_not_the_job_of_that_number_elsewhere(
     load: Load, tmp_path: Path
 ) -> None:
