@@ -40,7 +40,7 @@ from regressions
 where
     state in ('open', 'incident', 'closed')
     and verdict is distinct from 'mix'  -- it never got worse, also where it is over
-    and ($1 = 'fleet' or team = $1)
+    and ($1 = 'fleet' or team in ($1, 'fleet'))  -- what all teams have, each has
     and started_on <= $3
     and coalesce(closed_on, $3) >= $2
 order by lost_gpu_seconds_per_day desc nulls last, team, metric

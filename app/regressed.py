@@ -15,10 +15,13 @@ import streamlit as st
 
 from app import data, filters, money, regression_list, regression_words, words
 
-# $1: team, $2 and $3: first and last day
+# $1: team, which what all teams have is of as well; $2 and $3: first and last day
 _MARKS: Final = """
 from regressions
-where state = 'open' and ($1 = 'fleet' or team = $1) and started_on between $2 and $3
+where
+    state = 'open'
+    and ($1 = 'fleet' or team in ($1, 'fleet'))
+    and started_on between $2 and $3
 order by lost_gpu_seconds_per_day desc nulls last, team, metric
 """
 

@@ -36,14 +36,17 @@ from quiet_series
 where $1 = 'fleet' or team = $1
 """
 
-# $1: team
+# $1: team, which what all teams have now is of as well
 LIST: Final = """
 select
     regressions.*,
     publication.last_complete_day - started_on as age_days
 from regressions
 cross join publication
-where $1 = 'fleet' or team = $1
+where
+    $1 = 'fleet'
+    or team = $1
+    or (team = 'fleet' and state = 'open')
 order by lost_gpu_seconds_per_day desc nulls last, started_on desc, team asc, metric asc
 """
 

@@ -237,6 +237,19 @@ def test_an_open_regression_is_a_sentence_with_its_verdict(warehouse: Path) -> N
     assert told.endswith("Slower")
 
 
+def test_what_got_worse_for_all_teams_is_told_to_each_and_leads_to_that_of_all(
+    warehouse: Path,
+) -> None:
+    with_regressions(warehouse, {**SLOWER, "team": "fleet", "verdict": "fleet_wide"})
+    page = open_page(team="ads")
+
+    assert not any("Nothing got worse" in text for text in said(page))
+    assert any("Time to start of all teams" in text for text in markdown(page))
+    [button] = [each for each in page.button if each.label.startswith("Look at ` Time")]
+    button.click().run()
+    assert "fleet" == page.query_params.get("team", "fleet")
+
+
 def test_a_regression_leads_to_its_evidence(warehouse: Path) -> None:
     with_regressions(warehouse, SLOWER)
     page = open_page()

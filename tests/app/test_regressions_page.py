@@ -138,6 +138,20 @@ def test_a_team_in_the_link_limits_the_list(told: Path) -> None:
     assert any("` ads ` \u00b7 1 open" in text for text in said(page))
 
 
+def test_what_is_open_for_all_teams_is_listed_for_each(warehouse: Path) -> None:
+    over = {"state": "closed", "closed_on": found.SINCE}
+    publish(
+        warehouse,
+        {"regressions": [found.found("fleet"), found.found("fleet", since=LATE, **over)]},
+    )
+    page = open_page(PAGE, team="ads")
+
+    assert ["all teams"] == page.dataframe[0].value["team"].tolist()
+    assert any(
+        "` ads ` \u00b7 1 open, 0 gone by itself, 0 held back, 0 closed" in t for t in said(page)
+    )
+
+
 def test_an_unknown_team_is_a_sentence(told: Path) -> None:
     page = open_page(PAGE, team="nobody", metric="tts_seconds")
 

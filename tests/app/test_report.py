@@ -332,6 +332,17 @@ def test_what_is_over_says_from_when_to_when_and_a_mix_never_got_worse(
     assert ("feed", str(over["ended_on"])) == (listed["team"], listed["ended_on"])
 
 
+def test_what_got_worse_for_all_teams_is_in_the_digest_of_each(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_all, of_another = found.found("fleet", verdict="fleet_wide"), found.found("feed")
+    found.add(serving.publish(warehouse, serving.fleet()), {"regressions": [of_all, of_another]})
+
+    listed = told(capsys, "--team", "ads")["regressions"]
+
+    assert ["fleet"] == [each["team"] for each in listed]
+
+
 def test_a_detector_that_failed_is_no_week_without_regressions(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
