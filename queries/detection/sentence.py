@@ -98,7 +98,9 @@ def _split(told: Told) -> str:
         return ""
     if metric(told.metric).kind is not Kind.LATENCY:
         return ""
-    return f"On means: {told.speed:+.1f} s are the same work, {told.mix:+.1f} s other work."
+    # a class is a workload and a size: of a mix it may be the model that is another
+    means = "On means, whatever the model" if told.verdict == "mix" else "On means"
+    return f"{means}: {told.speed:+.1f} s are the same work, {told.mix:+.1f} s other work."
 
 
 def _is_only_mix(told: Told) -> bool:

@@ -151,7 +151,7 @@ def test_a_mix_says_which_work_came_and_that_nothing_is_slower() -> None:
     both = sentence(replace(told, speed=102.0, mix=137.25))
 
     assert "as long as before" not in both
-    assert "On means: +102.0 s are the same work, +137.2 s other work." in both
+    assert "On means, whatever the model: +102.0 s are the same work, +137.2 s other work." in both
 
 
 @pytest.mark.parametrize(
