@@ -124,7 +124,7 @@ def _detection(row: Mapping[str, Any]) -> tuple[str, str]:
     days, agreed = row["days_to_detect"], row["sla_days"]
     if days is None:
         return words.UNKNOWN, f"not told of; agreed are {words.many(agreed, 'day')}"
-    on = f" \u00b7 on {words.day(row['detected_on'])}" if row["detected_on"] else ""
+    on = f" \u00b7 by the data to {words.day(row['detected_on'])}" if row["detected_on"] else ""
     if row["is_within_sla"]:
         mark = f":green[:material/check_circle: within the {words.many(agreed, 'day')} agreed]"
     else:
