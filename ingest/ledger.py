@@ -92,7 +92,8 @@ def enter(
 ) -> None:
     """One row a dump, with its clock: the newest time in it, or the later `--as-of`.
 
-    Reads the view `batch`; the clocks of its sources move on. A `mute` dump told nothing, so it
+    Reads the view `batch`; the clocks of its sources move on, to now at the latest: a host whose
+    clock is ahead must not end what others run. A `mute` dump told nothing, so it
     reaches to no moment: that a job is not in it does not make the job lost. Of several dumps of a
     source the newest was taken at that moment: it still decides between what they tell.
     """
@@ -129,10 +130,11 @@ def enter(
         },
     )
     connection.execute(
-        "update sources set clock_us = greatest(sources.clock_us, told.clock_us) from "
-        "(select source_no, max(clock_us) as clock_us from files where file_no >= ? "
+        "update sources set clock_us = greatest(sources.clock_us, "
+        "case when told.clock_us > $reach_us then $reach_us else told.clock_us end) from "
+        "(select source_no, max(clock_us) as clock_us from files where file_no >= $first_no "
         "group by source_no) as told where sources.source_no = told.source_no",
-        [numbered[0].file_no],
+        {"first_no": numbered[0].file_no, "reach_us": moment.reach_us},
     )
 
 

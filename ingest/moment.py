@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +16,9 @@ class Moment:
     now: datetime
     latest_us: int
     as_of_us: int | None
+
+    @property
+    def reach_us(self) -> int:
+        """No dump reaches further than to now, or to what the user says."""
+        now = self.now.replace(tzinfo=UTC)
+        return max(int(now.timestamp() * 1e6), self.as_of_us or 0)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -227,6 +229,28 @@ def test_a_clock_in_the_future_does_not_end_the_running_jobs(tmp_path: Path) -> 
     ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
 
     assert [("running", "running")] == rows(tmp_path, "select job_id, outcome from attempts")
+
+
+def test_a_host_that_is_hours_ahead_neither_ends_the_running_jobs_nor_the_day(
+    tmp_path: Path,
+) -> None:
+    now = time.time()
+    told = [
+        alive("running", ts=now - 60),
+        alive("ahead", ts=now + 23 * 3600),  # tomorrow, whatever the hour is but the last
+    ]
+    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
+
+    assert [("ahead", "running"), ("running", "running")] == rows(
+        tmp_path, "select job_id, outcome from attempts order by job_id"
+    )
+    [(reached,)] = rows(tmp_path, "select epoch(data_at) from publication")
+    assert now <= reached <= time.time()
+    assert [(False,)] == rows(
+        tmp_path,
+        "select distinct is_complete from days where day >= ?",
+        [datetime.fromtimestamp(now, UTC).date()],
+    )
 
 
 def test_a_span_of_negative_length_is_an_anomaly(tmp_path: Path) -> None:
