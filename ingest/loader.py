@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,9 +102,34 @@ def load_batch(
     numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
     # outside the transaction: a dump that cannot be read to its end would abort it
     memory = settings.storage.memory_bytes
-    parsed, unreadable = _parse(
-        connection, warehouse.folder, numbered, reading, moment, memory, advance
-    )
+    parsed: list[_Parsed] = []
+    try:
+        unreadable = _parse(
+            connection, warehouse.folder, numbered, reading, moment, memory, advance, parsed
+        )
+        loaded, jobs = _enter(
+            warehouse, numbered, parsed, unreadable, reading, settings, moment, is_dry=is_dry
+        )
+    except BaseException:
+        with suppress(duckdb.Error):  # where the engine stopped, nothing of it is left
+            _forget(parsed)  # who goes on with other dumps needs the room
+        raise
+    _forget(parsed)
+    return loaded, jobs
+
+
+def _enter(
+    warehouse: Warehouse,
+    numbered: Sequence[Numbered],
+    parsed: Sequence[_Parsed],
+    unreadable: dict[int, str],
+    reading: Reading,
+    settings: Settings,
+    moment: Moment,
+    *,
+    is_dry: bool,
+) -> tuple[list[Loaded], set[int]]:
+    connection = warehouse.connection
     connection.execute("begin")
     try:
         loaded = _load(connection, numbered, parsed, unreadable, reading, settings, moment)
@@ -117,9 +143,12 @@ def load_batch(
         connection.execute("rollback")
         raise
     connection.execute("rollback" if is_dry else "commit")
+    return loaded, jobs
+
+
+def _forget(parsed: Sequence[_Parsed]) -> None:
     for one in parsed:
         one.forget()
-    return loaded, jobs
 
 
 def move_clocks(
@@ -259,9 +288,11 @@ def _parse(
     moment: Moment,
     memory: int,
     advance: Callable[[int], None],
-) -> tuple[list[_Parsed], dict[int, str]]:
-    """The rows of all dumps, and why some gave none. The engine may take `memory` bytes."""
-    parsed: list[_Parsed] = []
+    parsed: list[_Parsed],
+) -> dict[int, str]:
+    """Add the rows of all dumps to `parsed`. Returns why some gave none. The engine may take
+    `memory` bytes.
+    """
     unreadable: dict[int, str] = {}
     for group in _groups(numbered):
         if group[0].incoming.format.collector is None:
@@ -269,7 +300,7 @@ def _parse(
             advance(sum(one.incoming.file.bytes for one in group))
         else:
             parsed.append(_parse_texts(connection, group, reading, moment, unreadable, advance))
-    return parsed, unreadable
+    return unreadable
 
 
 def _load(
@@ -358,6 +389,7 @@ def _parse_native(
         return [_parse_at_once(connection, folder, group, reading, moment, memory)]
     except (duckdb.Error, UnreadableDump):
         connection.abort()  # a result that broke off holds the connection
+        native.forget(connection, [_native_file(group[0], reading)])
         rejects.take_back(connection, newest)
     if len(group) > 1:
         return [
@@ -373,6 +405,10 @@ def _parse_native(
         rejects.take_back(connection, newest)
         unreadable[group[0].file_no] = str(error)
         return []
+    except duckdb.Error:
+        connection.abort()
+        native.forget(connection, [_native_file(group[0], reading)])
+        raise
 
 
 def _parse_at_once(

@@ -142,11 +142,11 @@ def bad_ordinals(
 
 
 def forget(connection: duckdb.DuckDBPyConnection, files: Sequence[NativeFile]) -> None:
-    """Drop what `load` made."""
+    """Drop what `load` made, as far as it came."""
     names = _names(files)
-    connection.execute(f"drop view {names.rows}")
+    connection.execute(f"drop view if exists temp.{names.rows}")
     for table in (names.told, names.parsed, names.bad):
-        connection.execute(f"drop table {table}")
+        connection.execute(f"drop table if exists temp.{table}")
 
 
 @dataclass(frozen=True, slots=True)

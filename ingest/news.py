@@ -90,6 +90,12 @@ class News:
         """Not to look at a file for a while: reading it takes long."""
         self._not_before[key] = time.monotonic() + seconds
 
+    def look_again(self) -> None:
+        """At what could not be read: it may be possible now."""
+        for key, one in self.handled.items():
+            if one.is_closed:
+                self._not_before.pop(key, None)
+
     def lag_seconds(self) -> float:
         """How long the oldest news has waited."""
         return time.monotonic() - min(self._since.values()) if self._since else 0.0

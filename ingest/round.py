@@ -23,7 +23,7 @@ from ingest.ledger import Incoming
 from ingest.loader import Loaded
 from ingest.misnamed import Misnamed
 from ingest.news import News
-from ingest.warehouse import Warehouse, scratch
+from ingest.warehouse import Warehouse, scratch, wants_memory
 from ingest.words import counted
 
 if TYPE_CHECKING:
@@ -173,6 +173,13 @@ class Round:
                 self._fail(batch[0], f"{batch[0].then.name}: {error}")
                 return []
             return [sight for one in batch for sight in self._load([one])]
+        except duckdb.OutOfMemoryException as error:
+            if (why := wants_memory(error)) is None:
+                raise
+            if len(batch) == 1:
+                self._put_aside(batch[0], why)
+                return []
+            return [sight for one in batch for sight in self._load([one])]
         seconds = parsed[-1] - parsed[0]
         total = sum(one.incoming.file.bytes for one in batch if one.incoming) or 1
         for decision, done in zip(batch, loaded, strict=True):
@@ -232,6 +239,13 @@ class Round:
         _LOG.warning("cannot read %s", why)
         then = decision.then
         self._news.keep(Handled(then.sight, then.name))
+
+    def _put_aside(self, decision: Decision, why: str) -> None:
+        """Nothing of it is loaded, and it may be at another time: others are not held up by it."""
+        name = decision.then.name
+        if self._news.is_news(name, "takes more memory"):
+            _LOG.warning("left aside %s for now: %s", name, why)
+        self._keep(Decision(Handled(decision.then.sight, name, is_closed=True)))
 
     def _keep(self, decision: Decision) -> None:
         if decision.why is not None and self._news.is_news(decision.then.name, decision.why):

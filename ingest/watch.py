@@ -142,6 +142,7 @@ class _Watcher:
         reading = replace(before, identity=settings.identity, training_logs=settings.training_logs)
         self._watch = replace(self._watch, settings=settings, reading=reading)
         self._must_open = True
+        self._news.look_again()
         if reading.training_logs != before.training_logs:
             # what was left aside may be a log now; the ledger knows what was not
             for key in [key for key, one in self._news.handled.items() if one.place is None]:

@@ -488,6 +488,30 @@ def test_what_new_settings_let_it_read_is_read_though_it_was_left_aside(
     until_job(watcher, "ours")
 
 
+@pytest.mark.slow
+def test_a_dump_that_takes_more_memory_than_there_is_keeps_no_other_from_being_loaded(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    large, small = logs / "large.jsonl", logs / "small.jsonl"
+    note = "x" * 10_000  # a field of its own
+    large.write_text(lines({**alive("large", second), "note": note} for second in range(3_000)))
+    small.write_text(lines(life("small")), encoding="utf-8")
+    for path in (large, small):
+        os.utime(path, (0, 0))  # whole, and at once
+    watcher = start(tmp_path / "warehouse", logs, more='[storage]\nmemory_limit = "256MiB"\n')
+    watchers.append(watcher)
+    until_job(watcher, "small")
+    why = f"left aside {large} for now: it takes more memory than storage.memory_limit"
+    until(watcher, lambda: why in watcher.said(), "a word on the large one")
+    watcher.settings.write_text('publish_every = 0.3\n[storage]\nmemory_limit = "2GiB"\n')
+    append(small, lines(life("another")))
+    until_job(watcher, "large")
+
+    assert 1 == watcher.said().count("for now:")
+
+
 def test_settings_that_come_from_a_pipe_stay(tmp_path: Path, watchers: list[Watcher]) -> None:
     log = tmp_path / "x.jsonl"
     log.write_text(lines(life("a")), encoding="utf-8")

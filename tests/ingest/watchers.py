@@ -39,11 +39,15 @@ class Watcher:
 
 
 def start(
-    warehouse: Path, *arguments: object, every: float = 0.3, wrapped: Sequence[str] = ()
+    warehouse: Path,
+    *arguments: object,
+    every: float = 0.3,
+    more: str = "",
+    wrapped: Sequence[str] = (),
 ) -> Watcher:
-    """Start a watcher that publishes as often as this."""
+    """Start a watcher that publishes as often as this, under `more` settings."""
     settings = warehouse.with_name(f"{warehouse.name}.toml")
-    settings.write_text(f"publish_every = {every}\n", encoding="utf-8")
+    settings.write_text(f"publish_every = {every}\n{more}", encoding="utf-8")
     log = warehouse.with_name(f"{warehouse.name}.log")
     with log.open("ab") as out:
         process = subprocess.Popen(
