@@ -691,7 +691,8 @@ def test_a_lost_permission_leaves_the_last_publication_standing(
 ) -> None:
     folder = opened_up(dump.parent)
     warehouse = folder / "warehouse"
-    as_nobody(warehouse, dump)
+    first = as_nobody(warehouse, dump)
+    assert 0 == first.returncode, first.stderr
     before = contents(warehouse), published(warehouse)
     more = write_dump(folder / "more.jsonl", life("b"))
     warehouse.chmod(0o555)
