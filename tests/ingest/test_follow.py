@@ -248,7 +248,7 @@ def test_a_text_that_is_rotated_before_it_is_parsed_is_read_under_its_new_name(
 
     def rotating(*given: object) -> object:
         if place is plan:
-            given = (list(given[0]),)  # type: ignore[call-overload]
+            given = (list(given[0]), *given[1:])  # type: ignore[call-overload]
         log.rename(log.with_name("megatron.log.1"))
         return real(*given)
 
