@@ -477,15 +477,15 @@ def _parse_usual(
     try:
         left_overs = usual.take(connection, rows, found, copies, moment.latest_us, memory)
         _wait(group)
+        if left_overs is None:
+            return None
+        others = _others(files, left_overs)
+        positions = {one.file_no: one.numbers() for one in left_overs}
+        _load_native(connection, group, others, moment, positions)
     except (OSError, duckdb.Error, UnreadableDump):
         usual.forget(connection, rows)
         _wait(group)  # raises where it is a dump that cannot be read
         raise
-    if left_overs is None:
-        return None
-    others = _others(files, left_overs)
-    positions = {one.file_no: one.numbers() for one in left_overs}
-    _load_native(connection, group, others, moment, positions)
     for file in others:
         file.path.unlink()
 
