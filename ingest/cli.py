@@ -23,7 +23,7 @@ from ingest.formats import FORMATS, Format
 from ingest.known import Known
 from ingest.ledger import Incoming
 from ingest.misnamed import Misnamed
-from ingest.moment import Moment
+from ingest.moment import Moment, microseconds
 from ingest.progress import Progress
 from ingest.settings import Settings, found_settings
 from ingest.summary import FewOfAKind, Summary
@@ -40,7 +40,6 @@ PUBLISHING_SHARE = 0.1
 _REFUSALS = ("No space left on device", "Permission denied", "Read-only file system")
 _UNWRITABLE = (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOG = logging.getLogger("ingest")
 _EXAMPLES = """\
 examples:
@@ -270,12 +269,8 @@ def _moment(as_of: str | None) -> Moment:
             raise UnusableArguments(f"--as-of {as_of!r} has no offset from UTC. Add Z or +01:00.")
         if told > latest:
             raise UnusableArguments(f"--as-of {as_of!r} lies over 24 h in the future.")
-        as_of_us = _microseconds(told)
-    return Moment(now.replace(tzinfo=None), _microseconds(latest), as_of_us)
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+        as_of_us = microseconds(told)
+    return Moment(now.replace(tzinfo=None), microseconds(latest), as_of_us)
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -147,25 +147,26 @@ class Follower:
         is_half = file.bytes < whole
         mark = tails.mark(file, file.bytes)
         then = Handled(sight, file.name, file.bytes, mark, waits=is_half, is_half=is_half)
-        if file.bytes == 0 or (is_half and self._is_told(file, whole)):
+        if file.bytes == 0:
             return Decision(then)
-        one = plan.look_at(
-            Known(self.connection, [file]), file, self.forced, lambda _: None, self.own
-        )
+        known = Known(self.connection, [file])
+        if is_half and _is_told(known, file, whole):
+            return Decision(then)
+        one = plan.look_at(known, file, self.forced, lambda _: None, self.own)
         if isinstance(one, plan.Skipped):
             is_well = one.known_as is not None or one.why == plan.EMPTY
             return Decision(then, None, None if is_well else one.whole_why)
         return Decision(then, one)
 
-    def _is_told(self, file: dumps.DumpFile, whole: int) -> bool:
-        """Whether its whole lines are loaded, with a part of the half line after them: it rested
-        in the middle of that, or a plain ingest read it so. They alone would be another dump.
-        """
-        rows = Known(self.connection, [file]).named(rotation.names_of(file))
-        return any(
-            file.bytes < row.bytes <= whole and dumps.begins_with(file.path, row.bytes, row.sha256)
-            for row in rows
-        )
+
+def _is_told(known: Known, file: dumps.DumpFile, whole: int) -> bool:
+    """Whether its whole lines are loaded, with a part of the half line after them: it rested in the
+    middle of that, or a plain ingest read it so. They alone would be another dump.
+    """
+    return any(
+        file.bytes < row.bytes <= whole and dumps.begins_with(file.path, row.bytes, row.sha256)
+        for row in known.named(rotation.names_of(file))
+    )
 
 
 def read_again(one: Incoming) -> Decision | None:

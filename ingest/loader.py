@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,48 +102,37 @@ def load_batch(
     numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
     # outside the transaction: a dump that cannot be read to its end would abort it
     memory = settings.storage.memory_bytes
-    parsed: list[_Parsed] = []
-    try:
+    with _parts() as parsed:
         unreadable = _parse(
             connection, warehouse.folder, numbered, reading, moment, memory, advance, parsed
         )
-        loaded, jobs = _enter(
-            warehouse, numbered, parsed, unreadable, reading, settings, moment, is_dry=is_dry
-        )
+        connection.execute("begin")
+        try:
+            loaded = _load(connection, numbered, parsed, unreadable, reading, settings, moment)
+            jobs = store.batch_jobs(connection)
+            if not is_dry:
+                judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
+                _join_pieces(connection, numbered)
+                facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
+                _say_contradictions(connection, loaded[0].file_no)
+        except BaseException:
+            connection.execute("rollback")
+            raise
+        connection.execute("rollback" if is_dry else "commit")
+    return loaded, jobs
+
+
+@contextmanager
+def _parts() -> Iterator[list[_Parsed]]:
+    """What is parsed meanwhile. It goes at the end, at a bad one too: others may need the room."""
+    parsed: list[_Parsed] = []
+    try:
+        yield parsed
     except BaseException:
-        with suppress(duckdb.Error):  # where the engine stopped, nothing of it is left
-            _forget(parsed)  # who goes on with other dumps needs the room
+        with suppress(duckdb.Error):  # of an engine that stopped nothing is left
+            _forget(parsed)
         raise
     _forget(parsed)
-    return loaded, jobs
-
-
-def _enter(
-    warehouse: Warehouse,
-    numbered: Sequence[Numbered],
-    parsed: Sequence[_Parsed],
-    unreadable: dict[int, str],
-    reading: Reading,
-    settings: Settings,
-    moment: Moment,
-    *,
-    is_dry: bool,
-) -> tuple[list[Loaded], set[int]]:
-    connection = warehouse.connection
-    connection.execute("begin")
-    try:
-        loaded = _load(connection, numbered, parsed, unreadable, reading, settings, moment)
-        jobs = store.batch_jobs(connection)
-        if not is_dry:
-            judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
-            _join_pieces(connection, numbered)
-            facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
-            _say_contradictions(connection, loaded[0].file_no)
-    except BaseException:
-        connection.execute("rollback")
-        raise
-    connection.execute("rollback" if is_dry else "commit")
-    return loaded, jobs
 
 
 def _forget(parsed: Sequence[_Parsed]) -> None:

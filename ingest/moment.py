@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,5 +22,9 @@ class Moment:
     @property
     def reach_us(self) -> int:
         """No dump reaches further than to now, or to what the user says."""
-        now = self.now.replace(tzinfo=UTC)
-        return max(int(now.timestamp() * 1e6), self.as_of_us or 0)
+        return max(microseconds(self.now.replace(tzinfo=UTC)), self.as_of_us or 0)
+
+
+def microseconds(moment: datetime) -> int:
+    """Since 1970, of a moment that tells its zone."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)

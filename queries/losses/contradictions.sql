@@ -373,14 +373,18 @@ told as (
         ) as what,
         min(saves.saved_us) as at_us
     from checkpoints as saves
-    inner join attempt_windows as windows
-        on
-            saves.job_no = windows.job_no
-            and saves.attempt = windows.attempt
+    inner join attempt_windows as windows on saves.attempt_no = windows.attempt_no
     where
         saves.is_async
         and saves.status = 'good'
         and windows.outcome <> 'running'
+        and saves.attempt_no not in (
+            select spans.attempt_no
+            from phase_spans as spans
+            where
+                spans.phase = 'checkpoint_upload'
+                and spans.is_failed
+        )
     group by saves.job_no, saves.attempt
     having count(*) >= 3 and count(saves.durable_us) = 0
 

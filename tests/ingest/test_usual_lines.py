@@ -143,9 +143,10 @@ def test_many_dumps_load_as_they_do_without(
         if number == 7:
             lines = [b'{"ts": "never"}', *lines[:1]]  # most of whose first lines are others
         end = rng.choice([b"", b"\n", b"\n\n"])
-        (folder / f"{number}.jsonl").write_bytes(b"\n".join(lines) + end)
+        (folder / f"{number}.jsonl").write_bytes(rng.choice([b"\n", b"\r\n"]).join(lines) + end)
 
-    plainly, usually = both_ways(tmp_path, folder, monkeypatch)
+    options = ("--cluster", "it's east") if seed == 1 else ()
+    plainly, usually = both_ways(tmp_path, folder, monkeypatch, *options)
 
     assert len(plainly["files"]) == 12
     assert len(plainly["rejected_lines"]) > 20

@@ -12,7 +12,9 @@ from tests.queries.engine import areas, ingest, rows, write_dump
 START = 1_772_323_200  # 2026-03-01T00:00:00Z
 
 
-def attempt(saves: int, *, begins: bool, ends: bool, outcome: str | None) -> list[dict[str, Any]]:
+def attempt(
+    saves: int, *, begins: bool, ends: bool, outcome: str | None, ok: bool = True
+) -> list[dict[str, Any]]:
     """An attempt that saves every 100 s; whether uploads begin, and end."""
     of = {"job_id": "a", "attempt": 1}
     save = {**of, "phase": "checkpoint_save", "mode": "async"}
@@ -27,7 +29,7 @@ def attempt(saves: int, *, begins: bool, ends: bool, outcome: str | None) -> lis
         if begins:
             events.append({**upload, "ts": at + 5, "event": "phase_start"})
         if ends:
-            events.append({**upload, "ts": at + 20, "event": "phase_end"})
+            events.append({**upload, "ts": at + 20, "event": "phase_end", "ok": ok})
     last = START + 100 * (saves + 1)
     if outcome is None:
         return [*events, {**of, "ts": last, "event": "alive"}]
