@@ -29,6 +29,12 @@ def pytest_configure() -> None:
         os.environ.pop(name, None)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Binary data names no test: a gzip header holds the time, and workers must agree on names."""
+    binary = isinstance(val, bytes) and not val.decode("latin-1").isprintable()
+    return argname if binary else None
+
+
 def pytest_report_header() -> str:
     return ", ".join(
         [
