@@ -34,9 +34,8 @@ left join team_day on days.day = team_day.day and team_day.team = $1 and team_da
 where days.day between $3 and $4
 order by days.day
 """
-# an attempt that still runs is counted on the day it was last heard of, which may lie after them
-ENDED: Final = "of attempts that ended or were last heard of in these days, each counted whole"
-NO_INTERVAL: Final = "no attempt that ended or was last heard of in these days saved twice"
+ENDED: Final = "of attempts that ended in these days or still run, each counted whole"
+NO_INTERVAL: Final = "no attempt that ended in these days or still runs saved twice"
 _WEEK: Final = 7
 
 
@@ -279,7 +278,7 @@ def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:
 
 def _held_loop(window: Mapping[str, Any], weight: str) -> float | None:
     """Train-loop time of the days themselves; what `habits` has is of the attempts that ended in
-    them, each of which counts whole.
+    them or still run, each of which counts whole.
     """
     unit = "gpu_seconds" if weight == "gpu" else "seconds"
     trained, wasted = window[f"effective_{unit}"], window[f"wasted_{unit}"]

@@ -1,6 +1,6 @@
 -- What saving costs each attempt of one scope by the model of METRICS.md section 3, at its own
--- interval and at the best one. Attempts by the day of their end, each counted whole; null where no
--- interval is known.
+-- interval and at the best one. Attempts by the day of their end, and those that still run by the
+-- last complete day, each counted whole; null where no interval is known.
 -- Interruptions a day of train loop are the team's; the fleet's where a team had fewer than five
 -- that can be weighed. Null where there were interruptions and none of them can. Train loop is that
 -- of the days, of attempts that still run too: to leave these out would tell too many a day.
@@ -109,10 +109,19 @@ rated as (
         habits.checkpoint_save_us / 1e6 as checkpoint_save_seconds
     from checkpointing as habits
     inner join rates on habits.team = rates.team
+    cross join publication
     where
         (chosen_team = 'fleet' or habits.team = chosen_team)
         and (chosen_workload = 'all' or habits.workload = chosen_workload)
-        and habits.ended_day between first_day and last_day
+        and (
+            habits.ended_day between first_day and last_day
+            -- it is told up to a day that is not complete, which no window of complete days has
+            or (
+                habits.running_since <= publication.last_complete_day
+                and habits.ended_day > publication.last_complete_day
+                and publication.last_complete_day between first_day and last_day
+            )
+        )
 
 )
 
