@@ -27,7 +27,7 @@ from ingest.moment import Moment, microseconds
 from ingest.progress import Progress
 from ingest.settings import Settings, found_settings
 from ingest.summary import FewOfAKind, Summary
-from ingest.words import on_one_line, shown
+from ingest.words import counted, on_one_line, shown
 from queries.damage import is_damage
 from queries.interrupts import as_keyboard_interrupt
 from queries.places import add_warehouse
@@ -305,18 +305,8 @@ class _Run:
         with Progress(sum(file.bytes for file in files)) as progress:
             incoming = self._incoming(files, known, summary, progress)
             for batch in plan.batches(incoming, self.settings.storage.memory_bytes):
-                loaded, jobs = loader.load_batch(
-                    self.warehouse,
-                    batch,
-                    self.reading,
-                    self.settings,
-                    self.moment,
-                    progress.parsed,
-                    is_dry=self.is_dry,
-                )
+                self._load(batch, summary, progress)
                 known.ask()
-                summary.loaded += loaded
-                summary.jobs |= jobs
                 progress.events(summary.events)
                 if (begun := time.monotonic()) - published > rest:
                     self._publish()
@@ -328,6 +318,38 @@ class _Run:
         shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
         if not self.is_dry:
             publish.say_idle_settings(self.warehouse, self.settings)
+
+    def _load(self, batch: Sequence[Incoming], summary: Summary, progress: Progress) -> None:
+        """Load a batch; where that takes more memory than there is, each dump of it alone."""
+        tried: list[int] = []
+
+        def parsed(size: int) -> None:
+            tried.append(size)
+            progress.parsed(size)
+
+        try:
+            loaded, jobs = loader.load_batch(
+                self.warehouse,
+                batch,
+                self.reading,
+                self.settings,
+                self.moment,
+                parsed,
+                is_dry=self.is_dry,
+            )
+        except duckdb.OutOfMemoryException as error:
+            if (why := warehouse.wants_memory(error)) is None:
+                raise
+            progress.parsed(-sum(tried))
+            if len(batch) == 1:
+                summary.too_large.append(plan.Skipped(batch[0].file.name, why.removeprefix("it ")))
+                progress.skipped(batch[0].file.bytes)
+                return
+            for one in batch:
+                self._load([one], summary, progress)
+        else:
+            summary.loaded += loaded
+            summary.jobs |= jobs
 
     def _incoming(
         self, files: list[dumps.DumpFile], known: Known, summary: Summary, progress: Progress
@@ -395,6 +417,14 @@ def _report(summary: Summary, seconds: float, held_back: int, chosen: argparse.N
 
 
 def _status(summary: Summary, allowed: int | None) -> int:
+    if summary.too_large:
+        left = counted(len(summary.too_large), "dump")
+        print(
+            f"ett-ingest: {left} left out for want of memory. What was published stands; run the "
+            "same command again with more: only what was left out is loaded then.",
+            file=sys.stderr,
+        )
+        return 2
     if not summary.has_read_a_dump:
         print("ett-ingest: nothing that was given can be read as a dump.", file=sys.stderr)
         return 2

@@ -23,6 +23,7 @@ class Summary:
 
     loaded: list[Loaded] = field(default_factory=list)
     skipped: list[plan.Skipped] = field(default_factory=list)
+    too_large: list[plan.Skipped] = field(default_factory=list)  # for the memory there is
     unreadable: list[dumps.Unreadable] = field(default_factory=list)
     jobs: set[int] = field(default_factory=set)  # by hash: several batches may speak of one
 
@@ -68,7 +69,8 @@ class Summary:
 
         `held_back` warnings were not printed.
         """
-        notes = [*_cannot_read(self.unreadable), *_unloaded(self.loaded), *_aside(self.skipped)]
+        aside = self.skipped + self.too_large
+        notes = [*_cannot_read(self.unreadable), *_unloaded(self.loaded), *_aside(aside)]
         if held_back:
             yield f"{counted(held_back, 'more warning')} like those above"
         if is_verbose or len(notes) <= _NAMED:

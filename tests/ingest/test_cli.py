@@ -25,7 +25,17 @@ from ingest.collectors.mlperf_log import Log
 from queries import NothingPublished, published
 from tests.ingest.ordinary import ordinary
 from tests.ingest.test_mlperf_collector import RUN
-from tests.ingest.warehouses import ROOT, STARTED_AT, alive, command, contents, kept, life, run
+from tests.ingest.warehouses import (
+    ROOT,
+    STARTED_AT,
+    alive,
+    command,
+    contents,
+    kept,
+    life,
+    run,
+    takes_memory,
+)  # fmt: skip
 from tests.queries.engine import ingest, rows, write_dump
 
 NOBODY = 65_534
@@ -734,6 +744,31 @@ def test_memory_that_the_settings_do_not_allow_is_no_matter_of_the_disk(tmp_path
         "before still stands."
     )
     assert "free space" in cli._why_it_stopped(tmp_path, no_room)
+
+
+@pytest.mark.slow
+def test_a_dump_that_takes_more_memory_than_there_is_is_named_and_the_others_are_loaded(
+    tmp_path: Path, warehouse: Path
+) -> None:
+    logs, settings = tmp_path / "logs", tmp_path / "ett.toml"
+    logs.mkdir()
+    large = logs / "large.jsonl"
+    large.write_text(takes_memory("large"), encoding="utf-8")
+    for name in ("a", "z"):
+        (logs / f"{name}.jsonl").write_text(json.dumps(alive(name)) + "\n", encoding="utf-8")
+    settings.write_text('[storage]\nmemory_limit = "256MiB"\n', encoding="utf-8")
+    little = run(warehouse, logs, environment={"ETT_CONFIG": str(settings)})
+    few = rows(warehouse, "select job_id from jobs order by 1")
+    settings.write_text("", encoding="utf-8")
+    more = run(warehouse, logs, environment={"ETT_CONFIG": str(settings)})
+
+    assert 2 == little.status, little.err
+    assert f"left aside {large}: it takes more memory than storage.memory_limit" in little.out
+    assert "loaded 2 events of 2 jobs from 2 files" in little.out
+    assert "1 dump left out for want of memory" in little.err
+    assert [("a",), ("z",)] == few
+    assert 0 == more.status, more.err
+    assert [("a",), ("large",), ("z",)] == rows(warehouse, "select job_id from jobs order by 1")
 
 
 @pytest.mark.slow

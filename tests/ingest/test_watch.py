@@ -20,7 +20,7 @@ import pytest
 from ingest import cli
 from queries import published, watching
 from tests.ingest.ordinary import ordinary
-from tests.ingest.warehouses import alive, differences, fleet, kept, life, run
+from tests.ingest.warehouses import alive, differences, fleet, kept, life, run, takes_memory
 from tests.ingest.watchers import Watcher, seen, start, until, until_job
 from tests.queries.engine import rows
 
@@ -495,8 +495,7 @@ def test_a_dump_that_takes_more_memory_than_there_is_keeps_no_other_from_being_l
     logs = tmp_path / "logs"
     logs.mkdir()
     large, small = logs / "large.jsonl", logs / "small.jsonl"
-    note = "x" * 10_000  # a field of its own
-    large.write_text(lines({**alive("large", second), "note": note} for second in range(3_000)))
+    large.write_text(takes_memory("large"))
     small.write_text(lines(life("small")), encoding="utf-8")
     for path in (large, small):
         os.utime(path, (0, 0))  # whole, and at once

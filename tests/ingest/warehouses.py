@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -85,6 +86,13 @@ def run(
 def alive(job: str, second: int = 0, **more: object) -> dict[str, object]:
     """A native event that says nothing but that a job lives."""
     return {"ts": STARTED_AT + second, "event": "alive", "job_id": job} | more
+
+
+def takes_memory(job: str) -> str:
+    """A dump that takes more than 256 MiB to load: each line has a large field of its own."""
+    note = "x" * 10_000
+    lines = (json.dumps({**alive(job, second), "note": note}) for second in range(3_000))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def life(job: str, seconds: int = 600, **more: object) -> list[dict[str, object]]:
