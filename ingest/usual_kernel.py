@@ -6,8 +6,12 @@ line that is not just as dumps usually write it gives nothing, and is left to wh
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from ingest import fields
 
@@ -32,6 +36,7 @@ assert set(_FIELDS) == set(fields.FIELDS)
 _PLAIN, _ALL = len(fields.PLAIN), len(_FIELDS)
 _CATEGORY, _CACHE, _OUTCOME = map(_FIELDS.index, ("category", "cache", "outcome"))
 _SAYS_MORE = _ALL  # where `told` has whether a line says more than plain fields
+MEMBERS = _ALL + 1
 _TEXT, _NUMBER, _TRUE, _FALSE, _NULL = 1, 2, 3, 4, 5
 _PHASE_START, _PHASE_END = KINDS.index("phase_start"), KINDS.index("phase_end")
 _EARLIEST_US = fields.EARLIEST_US
@@ -69,14 +74,30 @@ _CACHE_LETTERS, _CACHE_STARTS, _CACHE_SUMS = _spelled(CACHES)
 _OUTCOME_LETTERS, _OUTCOME_STARTS, _OUTCOME_SUMS = _spelled(OUTCOMES)
 
 
+def _lend(_, array):
+    def lend(context, builder, signature, values):
+        lent = context.make_array(array)(context, builder, values[0])
+        lent.meminfo = cgutils.get_null_value(lent.meminfo.type)
+        lent.parent = cgutils.get_null_value(lent.parent.type)
+        return lent._getvalue()
+
+    return array(array), lend
+
+
+# The same array, of which nobody counts who holds it: its owner must outlive them all. Else that is
+# counted at each call that it is given to, in a place that is locked for it: most of the time.
+_lent: Any = intrinsic(_lend)
+
+
 @_compiled
 def take_apart(
-    text, start, latest_us, takes_more,
+    text, start, latest_us, takes_more, begins, ends, told,
     times, numbers, choices, places,
     more_times, more_numbers, more_choices, more_places,
 ):  # fmt: skip
     """Fill a row for each usual line of `text` from `start` on. The text ends with a line's end.
 
+    `begins`, `ends`, `told`: room for what is told of each field (`MEMBERS`).
     `times`: at, end. `numbers`: attempt, rank, step, samples. `choices`: event, phase, mode, ok.
     `places`: begin and length of job, event_id and stage, then of the lines that are left over
     begin, length and number, from 0. Lines that say more than plain fields go into the arrays for
@@ -85,40 +106,47 @@ def take_apart(
     Returns how many rows of each kind were filled, how many lines are left over, how many there
     were, and where the next one begins: not at the end, where no more fit in.
     """
-    begins = np.empty(_ALL, np.int64)
-    ends = np.empty(_ALL, np.int64)
-    told = np.empty(_ALL + 1, np.int8)
+    text, begins, ends, told = _lent(text), _lent(begins), _lent(ends), _lent(told)
+    times, numbers, choices, places = _lent(times), _lent(numbers), _lent(choices), _lent(places)
+    more_times, more_numbers = _lent(more_times), _lent(more_numbers)
+    more_choices, more_places = _lent(more_choices), _lent(more_places)
     room = times.shape[1]
     rows = more = left = lines = 0
     at = start
     while at < text.size and rows < room and more < room and left < room:
         line = at
         at = _members(text, line, begins, ends, told)
-        is_usual = at >= 0
-        if is_usual and told[_SAYS_MORE] == 0:
-            is_usual = _row(
-                text, latest_us, begins, ends, told, times, numbers, choices, places, rows
+        says_more = told[_SAYS_MORE] != 0
+        if says_more:
+            row = more
+            to_times, to_numbers, to_choices = more_times, more_numbers, more_choices
+            to_places = more_places
+        else:
+            row = rows
+            to_times, to_numbers, to_choices, to_places = times, numbers, choices, places
+        is_usual = (
+            at >= 0
+            and (takes_more or not says_more)
+            and _row(
+                text, latest_us, begins, ends, told,
+                to_times, to_numbers, to_choices, to_places, row,
             )
-            rows += is_usual
-        elif is_usual:
-            is_usual = (
-                takes_more
-                and _row(
-                    text, latest_us, begins, ends, told,
-                    more_times, more_numbers, more_choices, more_places, more,
-                )
-                and _more(
-                    text, begins, ends, told, more_numbers, more_choices, more_places, more
-                )
-            )  # fmt: skip
-            more += is_usual
-        at = max(at, line)
-        while text[at] != 10:
-            at += 1
-        at += 1
+            and (
+                not says_more
+                or _more(text, begins, ends, told, to_numbers, to_choices, to_places, row)
+            )
+        )  # fmt: skip
         if not is_usual:
-            places[6, left], places[7, left], places[8, left] = line, at - line, lines
+            at = max(at, line)
+            while text[at] != 10:
+                at += 1
+            places[6, left], places[7, left], places[8, left] = line, at + 1 - line, lines
             left += 1
+        elif says_more:
+            more += 1
+        else:
+            rows += 1
+        at += 1
         lines += 1
     return rows, more, left, lines, at
 
@@ -131,7 +159,7 @@ _TRUE_LETTERS, _FALSE_LETTERS, _NULL_LETTERS = (
 )
 
 
-@_compiled
+@_inlined
 def _members(text, begin, begins, ends, told):
     """Find what an object of plain members tells of each field. Returns where it ends; -1: it is no
     such object, or does not end its line.
@@ -219,7 +247,7 @@ def _stands(text, at, letters):
     return same == letters.size
 
 
-@_compiled
+@_inlined
 def _row(text, latest_us, begins, ends, told, times, numbers, choices, places, row):
     """Fill one row from the members of a line. Returns whether all of them were usual."""
     at_us = _time(text, told[_TS], begins[_TS], ends[_TS])
@@ -264,7 +292,7 @@ def _row(text, latest_us, begins, ends, told, times, numbers, choices, places, r
     return True
 
 
-@_compiled
+@_inlined
 def _more(text, begins, ends, told, numbers, choices, places, row):
     """Fill what a line says beside plain fields. Returns whether all of it was usual."""
     for number in range(_LONGEST.size):

@@ -218,6 +218,11 @@ class _Room(threading.local):
         texts, numbers = len(usual_kernel.TEXTS), len(usual_kernel.NUMBERS)
         self.plain = _Rows(rows, 4, 4, 9)
         self.more = _Rows(rows, 4 + numbers, 6, 6 + 2 * texts)
+        self.members = (
+            np.empty(usual_kernel.MEMBERS, np.int64),
+            np.empty(usual_kernel.MEMBERS, np.int64),
+            np.empty(usual_kernel.MEMBERS, np.int8),
+        )
         self.slots = np.empty(1 << (rows.bit_length() + 1), np.int32)
         self.firsts = np.empty(rows, np.int64)
 
@@ -235,7 +240,7 @@ def _taken_apart(text: npt.NDArray[np.uint8], latest_us: int, takes_more: bool) 
     at = rows = lines = 0
     while at < len(text):
         filled, filled_more, over, passed, at = usual_kernel.take_apart(
-            text, at, latest_us, takes_more, *room.plain.all, *room.more.all
+            text, at, latest_us, takes_more, *room.members, *room.plain.all, *room.more.all
         )
         batches.append(pa.record_batch(_columns(text, room.plain, filled), schema=SCHEMA))
         if filled_more:
