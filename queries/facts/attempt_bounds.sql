@@ -42,7 +42,7 @@ select
     coalesce(pieces.is_continued, false) as is_continued,
     pieces.job_no is not null as is_joined,
     pieces.begin_us is not null as is_allocated,
-    cast(row_number() over (order by told.job_no asc, told.attempt asc) as bigint) as attempt_no
+    cast(row_number() over (order by told.job_no asc, told.attempt asc) as integer) as attempt_no
 from told
 left join stg_pieces as pieces
     on
