@@ -25,6 +25,23 @@ where
 order by lost_gpu_seconds_per_day desc nulls last, team, metric
 """
 
+# $1: team, $2: last day
+_LAST_RAN: Final = """
+select max(day) as day
+from team_day_totals
+where team = $1 and workload = 'all' and wall_us > 0 and day <= $2
+"""
+_SILENT_DAYS: Final = 7
+
+
+def nothing(team: str, last: date) -> str:
+    """That nothing got worse; of a team that ran nothing for a week or more, since when."""
+    ran = data.row(_LAST_RAN, team, last)["day"]
+    told = "Nothing got worse that can be told from chance"
+    if ran is None or (last - ran).days < _SILENT_DAYS:
+        return f"{told}."
+    return f"{told}, up to {words.day(ran)}: since then nothing ran."
+
 
 def sentence(row: Mapping[str, Any]) -> str:
     """`Time to start of feed: 6 min 10 s -> 8 min 40 s since Mon 2 Mar (+41 %, 310 GPU-hours a

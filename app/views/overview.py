@@ -248,6 +248,6 @@ with parts.card("Open regressions", "What got worse, and is it real?", parts.SPA
     elif not (found := data.frame(selects.REGRESSIONS, team)).is_empty():
         regressed.show(found)
     elif regression_rows.is_judged(team):
-        st.caption("Nothing got worse that can be told from chance.")
+        st.caption(regressed.nothing(team, chosen.last_day))
     else:
         st.caption(regression_words.UNJUDGED)

@@ -271,6 +271,26 @@ def test_what_is_not_open_is_not_listed_but_was_looked_for(warehouse: Path, stat
     assert not [text for text in markdown(page) if "Time to start" in text]
 
 
+def test_of_a_team_that_fell_silent_it_is_told_up_to_when_nothing_got_worse(
+    warehouse: Path,
+) -> None:
+    whole = serving.fleet(days=30)
+    ran = [
+        each
+        for each in whole.attempts
+        if each.team != "feed" or each.started_at < datetime(2026, 2, 20)
+    ]
+    closed = [{**SLOWER, "team": team, "state": "closed"} for team in ("feed", "ads")]
+    serving.publish(warehouse, serving.Warehouse(attempts=ran, regressions=closed))
+    [[silent], [busy]] = [
+        [text for text in said(open_page(team=team)) if "Nothing got worse" in text]
+        for team in ("feed", "ads")
+    ]
+
+    assert silent.endswith("told from chance, up to Thu 19 Feb: since then nothing ran.")
+    assert busy.endswith("told from chance.")
+
+
 def test_only_the_five_that_cost_most_are_listed(warehouse: Path) -> None:
     many = [
         {**SLOWER, "metric": f"measure-{number}", "lost_gpu_seconds_per_day": 3600.0 * number}
