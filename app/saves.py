@@ -365,7 +365,7 @@ def _row(
             rests_on=habits["attempts_with_interval"],
             rested_on=earlier.get("attempts_with_interval"),
             note=money.beside(
-                "attempts last heard of then, each whole", habits["gain_seconds"], chosen.weight
+                "attempts that ended or still run, each whole", habits["gain_seconds"], chosen.weight
             )
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),
