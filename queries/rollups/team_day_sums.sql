@@ -94,8 +94,12 @@ ended as (
         end) as infra_gpu_failures,
         sum(case when attributions.attribution = 'infra' then 1 else 0 end)
             as infra_interruptions,
-        sum(facts.lost_us + facts.caused_recovery_us) as interruption_loss_us,
-        sum(facts.lost_gpu_us + facts.caused_recovery_gpu_us) as interruption_loss_gpu_us
+        -- what a cancelled attempt lost was no interruption's
+        sum(facts.lost_us + facts.caused_recovery_us) filter (where facts.outcome <> 'cancelled')
+            as interruption_loss_us,
+        sum(facts.lost_gpu_us + facts.caused_recovery_gpu_us)
+        filter (where facts.outcome <> 'cancelled')
+            as interruption_loss_gpu_us
     from attempt_facts_kept as facts
     inner join touched_days as touched on facts.ended_day = touched.day
     left join category_attributions as attributions on facts.category = attributions.category

@@ -911,6 +911,38 @@ def test_what_interruptions_cost_is_told_by_attempt_and_by_category_alike(fleet:
     )
 
 
+def test_what_a_cancelled_attempt_lost_is_no_cost_of_interruptions(
+    load: Callable[..., Path],
+) -> None:
+    def trains(attempt: int, start: float, end: float, outcome: str, step: int) -> list[Event]:
+        told = ran("job", start, end, outcome, gpus=8)
+        said = {"ts": moment(start), "event": "alive", "job_id": "job", "resumed_from_step": step}
+        return [{**event, "attempt": attempt} for event in (*told, said)]
+
+    # nothing was saved: whoever goes on has lost all that trained
+    warehouse = load(
+        trains(1, 0, 1100, "cancelled", 0)
+        + trains(2, 2000, 2600, "failed", 0)
+        + trains(3, 3000, 4100, "completed", 0)
+    )
+
+    assert [("cancelled", 1000.0), ("failed", 500.0), ("completed", 0.0)] == rows(
+        warehouse, "select outcome, unsaved_seconds from attempts order by attempt"
+    )
+    # eight GPUs lost 500 s and took 0 s of the phases of a start-up
+    costs = {
+        view: rows(
+            warehouse,
+            f"select sum({column}) from {view} where team = 'fleet' and workload = 'all'",
+        )
+        for view, column in (
+            ("team_day", "interruption_loss_gpu_seconds"),
+            ("failures_by_team_day", "lost_gpu_seconds"),
+        )
+    }
+    assert {"team_day": [(4000.0,)], "failures_by_team_day": [(4000.0,)]} == costs
+
+
 # Compiles
 
 
