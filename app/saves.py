@@ -358,14 +358,17 @@ def _row(
         tiles.kpi(
             measures["gain_seconds"],
             habits["gain_seconds"],
-            earlier.get("gain_seconds"),
+            # what still runs counts whole in these days, and in none before
+            None if habits.get("open_attempts") else earlier.get("gain_seconds"),
             label=f"To gain, {chosen.hours}",
             show=words.hours,
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
             rested_on=earlier.get("attempts_with_interval"),
             note=money.beside(
-                "attempts that ended or still run, each whole", habits["gain_seconds"], chosen.weight
+                "attempts that ended or still run, each whole",
+                habits["gain_seconds"],
+                chosen.weight,
             )
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),

@@ -95,6 +95,7 @@ rated as (
         habits.gpus,
         case when chosen_weight = 'gpu' then habits.gpus else 1 end as weight,
         habits.is_interruption,
+        habits.running_since is not null as is_open,
         habits.saves,
         case when rates.weighed >= 5 then rates.per_day else rates.fleet_per_day end
             as interruptions_per_day,

@@ -376,6 +376,37 @@ def test_an_attempt_that_still_runs_counts_up_to_the_last_complete_day(
     assert any("nothing was interrupted" in text for text in sentences)
 
 
+@pytest.mark.parametrize(("runs_on", "is_compared"), [(False, True), (True, False)])
+def test_what_is_to_gain_of_what_still_runs_is_compared_with_no_days_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs_on: bool, is_compared: bool
+) -> None:
+    """It trained in the week before as well, of which it is not counted: nothing has grown."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    begins, heard = START, START + timedelta(days=14, hours=3)
+    events = [
+        event
+        for day in range(14)
+        for event in attempt(
+            f"day-{day}",
+            1,
+            START + timedelta(days=day),
+            trains=10 * 3600.0,
+            saves_every=7200.0,
+            outcome="failed",
+        )
+    ]
+    trains = (heard - begins).total_seconds() - STARTUP
+    long = attempt("long", 1, begins, trains=trains, saves_every=7200.0)
+    # what says no more than that the source goes on is of no attempt that trained
+    alive = [{**long[0], "job_id": "other"}, {**long[-1], "job_id": "other"}]
+    ingest(tmp_path, events + (long[:-1] if runs_on else alive), heard + timedelta(hours=1))
+    page = open_page(CHECKPOINTS, days="7")
+    [gain] = [metric for metric in page.metric if metric.label == "To gain, GPU-hours"]
+
+    assert is_compared == bool(gain.delta)
+    assert any("attempts that ended or still run, each whole" == text for text in said(page))
+
+
 def test_the_sliders_start_at_what_was_measured(saved: Path) -> None:
     page = open_page(CHECKPOINTS, days="7")
 
