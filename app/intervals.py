@@ -46,8 +46,22 @@ def best_interval(blocked: float, per_day: float) -> float:
 def steps(low: float, high: float) -> list[float]:
     """The steps of a logarithmic slider, both ends included."""
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    named = (round(step * 10.0**power, 4) for power in powers for step in _DECADE)
+    named = (float(f"{step}e{power}") for power in powers for step in _DECADE)
     return sorted({low, high, *(each for each in named if low < each < high)})
+
+
+def steps_around(measured: float | None, low: float, high: float) -> list[float]:
+    """The steps from `low` to `high`, by whole decades further where it takes more to hold what
+    was measured: a job that runs for weeks is interrupted once in a hundred days.
+    """
+    if not measured:
+        return steps(low, high)
+    decades = math.floor(math.log10(measured)), math.ceil(math.log10(measured))
+    below, above = (float(f"1e{decade}") for decade in decades)
+    return steps(
+        low if measured >= low else below,
+        high if measured <= high else above,
+    )
 
 
 def nearest(value: float, offered: Sequence[float]) -> float:

@@ -16,7 +16,7 @@ import polars as pl
 import streamlit as st
 
 from app import alts, data, filters, intervals, kpis, money, openings, parts, tiles, words
-from app.charts.saving import LONGEST, SHORTEST, Saving, interval_bar
+from app.charts.saving import Saving, interval_bar
 from app.palette import Palette
 
 # $5: weight
@@ -74,28 +74,30 @@ def row(chosen: filters.Scope, opened: openings.Opened) -> dict[str, Any]:
 
 def sliders(habits: Mapping[str, Any]) -> Saving:
     """Draw the three sliders and the way back to what was measured; returns what they say."""
+    blocking = habits.get("checkpoint_save_p50_seconds")
+    rate, apart = _per_day(habits), _minutes(habits.get("interval_p50_seconds"))
     three = (
         Slider(
             "b",
             "Blocked by a save",
-            intervals.steps(0.5, 300),
-            habits.get("checkpoint_save_p50_seconds"),
+            intervals.steps_around(blocking, 0.5, 300),
+            blocking,
             15.0,
             words.duration,
         ),
         Slider(
             "f",
             "Interruptions a day of train loop",
-            intervals.steps(0.1, 50),
-            _per_day(habits),
+            intervals.steps_around(rate, 0.1, 50),
+            rate,
             3.0,
             lambda value: f"{value:.3g}",
         ),
         Slider(
             "i",
             "Time between saves",
-            intervals.steps(1, 240),
-            _minutes(habits.get("interval_p50_seconds")),
+            intervals.steps_around(apart, 1, 240),
+            apart,
             60.0,
             lambda minutes: words.duration(minutes * 60),
         ),
@@ -165,7 +167,7 @@ def why_no_gain(habits: Mapping[str, Any]) -> str:
 
 def curve(saving: Saving) -> pl.DataFrame:
     """The three curves of the explorer as a table."""
-    seconds = np.geomspace(SHORTEST, LONGEST, 49)
+    seconds = np.geomspace(*saving.ends, 49)
     return pl.DataFrame(
         {
             "interval_seconds": seconds,

@@ -39,6 +39,16 @@ class Saving:
         """The interval at which the model loses least."""
         return intervals.best_interval(self.blocked, self.per_day)
 
+    @property
+    def marked(self) -> tuple[float, float, float]:
+        """The best, the chosen and the measured interval."""
+        return self.best, self.interval, self.measured or self.interval
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last interval of the axis."""
+        return min(SHORTEST, *self.marked), max(LONGEST, *self.marked)
+
     def wasted(self, interval: float) -> float:
         """The share of train-loop time that this interval loses."""
         return intervals.wasted_ratio(interval, self.blocked, self.per_day)
@@ -86,8 +96,8 @@ def costs_by_day(
 
 def explorer(saving: Saving, palette: Palette, height: int) -> go.Figure:
     """The share of train-loop time that each interval loses, with the best, chosen and measured."""
-    marked = [saving.best, saving.interval, saving.measured or saving.interval]
-    first, last = min(SHORTEST, *marked), max(LONGEST, *marked)
+    marked = saving.marked
+    first, last = saving.ends
     x = np.geomspace(first, last, 240)
     unsaved = np.array([intervals.unsaved_ratio(each, saving.per_day) for each in x])
     blocked = np.array([intervals.blocked_ratio(each, saving.blocked) for each in x])

@@ -76,6 +76,22 @@ def test_the_steps_end_where_they_should_and_are_close() -> None:
     assert max(after / before for before, after in pairwise(steps)) < 1.11
 
 
+@pytest.mark.parametrize("measured", [3e-5, 0.0834, 0.1, 2.0, 50, 51, 86400])
+def test_the_steps_hold_what_was_measured_wherever_it_lies(measured: float) -> None:
+    steps = intervals.steps_around(measured, 0.1, 50)
+
+    assert abs(intervals.nearest(measured, steps) / measured - 1) < 0.06
+    assert max(after / before for before, after in pairwise(steps)) < 1.11
+    assert set(intervals.steps(0.1, 50)) <= set(steps)
+
+
+def test_where_nothing_was_measured_the_steps_are_the_usual_ones() -> None:
+    usual = intervals.steps(0.1, 50)
+
+    assert usual == intervals.steps_around(None, 0.1, 50) == intervals.steps_around(0.0, 0.1, 50)
+    assert usual == intervals.steps_around(0.7, 0.1, 50)
+
+
 def test_the_nearest_step_is_nearest_by_ratio() -> None:
     assert 10 == intervals.nearest(9.9, [1, 10, 100])
     assert 1 == intervals.nearest(0.0001, [1, 10, 100])
