@@ -194,6 +194,8 @@ def span(row: Mapping[str, Any]) -> str:
     """Since when it is so, or from when to when it was; of an older release the end is missing."""
     ended = row.get("ended_on")
     began = words.day(row["started_on"])
+    if ended == row["started_on"]:
+        return f"on {began}"
     return f"since {began}" if ended is None else f"from {began} to {words.day(ended)}"
 
 

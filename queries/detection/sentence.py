@@ -63,6 +63,8 @@ def _claim(told: Told) -> str:
     span = f"since {_day(told.started_on)}"
     if told.ended_on is not None:
         span = f"from {_day(told.started_on)} to {_day(told.ended_on)}"
+        if told.ended_on == told.started_on:
+            span = f"on {_day(told.started_on)}"
     lost = told.lost_gpu_seconds_per_day
     cost = f", {_hours(lost)} GPU-hours a day" if lost is not None and lost > 0 else ""
     silent = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import duckdb
@@ -499,6 +499,16 @@ def test_an_unknown_cost_of_known_gpus_does_not_change_the_unit() -> None:
 
     assert "250 \u2192 260 per 1,000 GPU-days" == regression_words.change_of(row)
     assert "no source says what the jobs did" == regression_words.uncosted(row)
+
+
+def test_the_days_of_one_that_is_over_are_told_by_the_first_and_the_last() -> None:
+    row = {"started_on": date(2026, 3, 2)}
+
+    assert "since Mon 2 Mar" == regression_words.span(row)
+    assert "on Mon 2 Mar" == regression_words.span(row | {"ended_on": date(2026, 3, 2)})
+    assert "from Mon 2 Mar to Fri 6 Mar" == regression_words.span(
+        row | {"ended_on": date(2026, 3, 6)}
+    )
 
 
 # -- charts ---------------------------------------------------------------------------------------

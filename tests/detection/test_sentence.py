@@ -57,6 +57,10 @@ def test_one_that_is_over_says_until_when() -> None:
     assert " from 2 Mar to 6 Mar (" in sentence(replace(SLOWER, ended_on=date(2026, 3, 6)))
 
 
+def test_one_of_a_single_day_says_on_which() -> None:
+    assert " on 2 Mar (" in sentence(replace(SLOWER, ended_on=SLOWER.started_on))
+
+
 def test_one_of_which_nothing_is_told_any_more_says_since_when() -> None:
     assert " 1,400 before. Nothing was told of it after 6 Mar. " in sentence(
         replace(SLOWER, silent_since=date(2026, 3, 6))
