@@ -209,6 +209,9 @@ def losses(job: Mapping[str, Any]) -> str:
 def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:
     """Why an attempt ended: outcome, cause, the rule that says so, and the line that it read."""
     known = [f"**{words.code(attempt['outcome'])}**"]
+    if attempt["outcome"] == "running":
+        # by what is known: its source may have been silent for weeks
+        known.append(f"last heard of {words.instant(attempt['ended_at'])} UTC")
     if attempt["cause"]:
         known.append(f"cause {words.code(attempt['cause'])}")
         known.append(f"attributed to {words.code(attempt['attribution'])}")

@@ -167,11 +167,16 @@ def test_one_that_still_runs_is_not_said_to_have_ended(
     ingest(
         tmp_path, [*running, *attempt("done", 1, START, trains=9000)], START + timedelta(hours=3)
     )
-    heads = [{head.value for head in open_page(JOB, job=job).header} for job in ("long", "done")]
+    pages = [open_page(JOB, job=job) for job in ("long", "done")]
+    heads = [{head.value for head in page.header} for page in pages]
+    heard = [any("last heard of" in text for text in markdown(page)) for page in pages]
 
     assert [{"It still runs"}, {"How it ended"}] == [
         each & {"It still runs", "How it ended"} for each in heads
     ]
+    assert [True, False] == heard
+    # the end of the training that it told
+    assert "**` running `** \u00b7 last heard of Sun 1 Mar, 08:31 UTC" in markdown(pages[0])
 
 
 def test_why_one_that_is_first_heard_of_in_mid_run_has_no_time_to_start_is_said(
