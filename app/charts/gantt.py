@@ -26,7 +26,9 @@ from app.palette import (
 
 ROW: Final = 38
 MOST_ATTEMPTS: Final = 30
-MOST_BARS: Final = 3000
+# narrower than a pixel in one attempt: as many as starting up has
+MOST_NARROW: Final = 10
+_BAR: Final = ("attempt", "kind", "name", "detail", "started_us", "ended_us")
 
 
 def gantt(
@@ -81,32 +83,95 @@ def gantt(
 
 
 def thinned(areas: pl.DataFrame, span_us: float) -> pl.DataFrame:
-    """The same bars, without those narrower than half a pixel where there are too many to draw.
+    """The same bars, but of an attempt that has more of them than a screen shows: there each pixel
+    is of the area that took most of it, and neighbours of one area are one bar.
 
-    A bar that is kept reaches over the dropped ones that follow it; neighbours of one area merge.
+    A browser draws what is narrower than a pixel as wide as one: the saves of a job that runs for
+    weeks would hide what it trained between them.
     """
     areas = areas.filter(pl.col("ended_us") > pl.col("started_us")).sort("attempt", "started_us")
-    if areas.height <= MOST_BARS:
-        return areas
-    least = span_us / PIXELS / 2
-    kept = areas.filter((pl.col("ended_us") - pl.col("started_us")) >= least)
-    following = pl.col("started_us").shift(-1).over("attempt")
-    near = (following - pl.col("ended_us")) < 20 * least
-    kept = kept.with_columns(ended_us=pl.when(near).then(following).otherwise(pl.col("ended_us")))
-    is_new = (
-        pl.struct("attempt", "name", "detail").ne_missing(
-            pl.struct("attempt", "name", "detail").shift(1)
+    is_crowded = pl.col("attempt").is_in(crowded(areas, span_us))
+    few = areas.filter(~is_crowded).select(_BAR)
+    return pl.concat([few, _merged(_pixels(areas.filter(is_crowded), _pixel(span_us)))]).sort(
+        "attempt", "started_us"
+    )
+
+
+def crowded(areas: pl.DataFrame, span_us: float) -> list[int]:
+    """The attempts of which more than a tenth would be drawn as what is narrower than a pixel."""
+    pixel = _pixel(span_us)
+    narrow = ((pl.col("ended_us") - pl.col("started_us")) < pixel).sum()
+    pixels = (pl.col("ended_us").max() - pl.col("started_us").min()) / pixel
+    return (
+        areas.group_by("attempt")
+        .agg(narrow=narrow, pixels=pixels)
+        .filter((pl.col("narrow") > MOST_NARROW) & (pl.col("narrow") > pl.col("pixels") / 10))[
+            "attempt"
+        ]
+        .sort()
+        .to_list()
+    )
+
+
+def is_summed(attempts: pl.DataFrame, detail: pl.DataFrame, *, aligned: bool = False) -> bool:
+    """Whether the Gantt of these shows of some attempt what took most of each pixel."""
+    shown = attempts.sort("attempt").tail(MOST_ATTEMPTS)
+    areas = detail.filter(
+        pl.col("attempt").is_in(shown["attempt"].to_list()) & (pl.col("kind") == "area")
+    )
+    return bool(
+        crowded(
+            areas,
+            _span(shown.with_columns(pl.col("started_at", "ended_at").dt.epoch("us")), aligned),
         )
-        | (pl.col("started_us") != pl.col("ended_us").shift(1))
+    )
+
+
+def _pixel(span_us: float) -> int:
+    return max(1, int(span_us / PIXELS))
+
+
+def _pixels(areas: pl.DataFrame, pixel: int) -> pl.DataFrame:
+    """A bar for each pixel of each attempt: what took most of it, at a tie what came first."""
+    cells = pl.int_ranges(pl.col("started_us") // pixel, (pl.col("ended_us") - 1) // pixel + 1)
+    return (
+        areas.with_columns(cell=cells)
+        .explode("cell")
+        .with_columns(
+            started_us=pl.max_horizontal("started_us", pl.col("cell") * pixel),
+            ended_us=pl.min_horizontal("ended_us", (pl.col("cell") + 1) * pixel),
+        )
+        .group_by("attempt", "cell", "kind", "name", "detail")
+        .agg(
+            pl.col("started_us").min(),
+            pl.col("ended_us").max(),
+            took=(pl.col("ended_us") - pl.col("started_us")).sum(),
+        )
+        .sort("attempt", "cell", "took", "started_us", descending=[False, False, True, False])
+        .group_by("attempt", "cell", maintain_order=True)
+        .agg(
+            pl.col("kind", "name", "detail").first(),
+            pl.col("started_us").min(),
+            pl.col("ended_us").max(),
+        )
+        .select(_BAR)
+    )
+
+
+def _merged(bars: pl.DataFrame) -> pl.DataFrame:
+    """Neighbours of one area as one bar."""
+    same = pl.struct("attempt", "name", "detail")
+    is_new = (
+        same.ne_missing(same.shift(1)) | (pl.col("started_us") != pl.col("ended_us").shift(1))
     ).fill_null(True)
     return (
-        kept.with_columns(run=is_new.cum_sum())
+        bars.with_columns(run=is_new.cum_sum())
         .group_by("run", maintain_order=True)
         .agg(
             pl.col("attempt", "kind", "name", "detail", "started_us").first(),
             pl.col("ended_us").last(),
         )
-        .drop("run")
+        .select(_BAR)
     )
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from app import alts, data, evidence, filters, one_job, parts, words
 from app.attempt_areas import areas_of
 from app.charts.cascade import cascade, marks_told
-from app.charts.gantt import MOST_ATTEMPTS, gantt
+from app.charts.gantt import MOST_ATTEMPTS, gantt, is_summed
 
 PAGE, JOBS_PAGE = "views/job.py", "views/jobs.py"
 
@@ -103,6 +103,11 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
             "over start-up: after an interruption. D done, F failed, P preempted, T timed out, "
             "C cancelled, L lost, R running."
         )
+        if is_summed(attempts, detail, aligned=aligned):
+            st.caption(
+                "Where an attempt has more parts than fit, the bar shows what took most of each "
+                "pixel. The CSV has them all."
+            )
 
 # -- attempts ------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.charts import gantt_marks
 from app.charts.cascade import cascade, marks_told
-from app.charts.gantt import MOST_ATTEMPTS, MOST_BARS, gantt, thinned
+from app.charts.gantt import MOST_ATTEMPTS, gantt, is_summed, thinned
 from app.charts.moved import moved
 from app.charts.shares import unaccounted
 from app.charts.trend import bounds, ett_by_day, with_crossings
@@ -334,26 +334,53 @@ def test_saves_stand_above_their_attempt() -> None:
     assert mark.y[0] < 0
 
 
-def test_thousands_of_bars_are_thinned_without_losing_time() -> None:
-    step = 1_000_000
-    number = 4 * MOST_BARS
-    starts = np.arange(number) * step
-    ends = starts + np.where(np.arange(number) % 2, step // 100, step)
-    ends[::2] = starts[::2] + step
-    frame = pl.DataFrame(
-        {
-            "attempt": np.ones(number, dtype=np.int64),
-            "kind": ["area"] * number,
-            "name": ["effective", "checkpoint_save"] * (number // 2),
-            "detail": pl.Series([None] * number, dtype=pl.String),
-            "started_us": starts,
-            "ended_us": ends,
-        }
+@pytest.mark.parametrize(("trains", "days"), [(300, 18), (3600, 35)])
+def test_what_is_narrower_than_a_pixel_hides_nothing_that_is_longer(trains: int, days: int) -> None:
+    """Weeks of training, saved each 5 minutes or each hour for 6 s, and 4 hours that stood."""
+    second, end = 1_000_000, days * 86400
+    starts = np.arange(0, end, trains) * second
+    hang = pl.DataFrame({"name": ["hang"], "started_us": [end * second]}).with_columns(
+        ended_us=pl.col("started_us") + 4 * 3600 * second
     )
-    drawn = thinned(frame, float(number * step))
+    trained = pl.DataFrame({"started_us": starts, "ended_us": starts + (trains - 6) * second})
+    frame = (
+        pl.concat(
+            [
+                trained.select(pl.lit("effective").alias("name"), "started_us", "ended_us"),
+                trained.select(
+                    pl.lit("checkpoint_save").alias("name"),
+                    started_us="ended_us",
+                    ended_us=pl.col("ended_us") + 6 * second,
+                ),
+                hang,
+            ]
+        )
+        .with_columns(attempt=pl.lit(1), kind=pl.lit("area"), detail=pl.lit(None, pl.String))
+        .sample(fraction=1, shuffle=True, seed=1)
+    )
+    span = float((end + 4 * 3600) * second)
+    drawn = thinned(frame, span)
+    job = attempts(1).with_columns(ended_at=START + timedelta(seconds=end + 4 * 3600))
 
-    assert drawn.height <= MOST_BARS
-    assert drawn["started_us"].is_sorted()
+    assert ["effective", "hang"] == drawn["name"].to_list()
+    assert span == (drawn["ended_us"] - drawn["started_us"]).sum()
+    assert abs(drawn["started_us"][1] / second - end) <= span / second / gantt_marks.PIXELS
+    assert is_summed(job, frame)
+
+
+def test_an_attempt_with_as_many_parts_as_starting_has_shows_each() -> None:
+    second = 1_000_000
+    starts = np.array([*range(9), 1000]) * second
+    frame = pl.DataFrame(
+        {"name": [f"part {place}" for place in range(10)], "started_us": starts}
+    ).with_columns(
+        attempt=pl.lit(1),
+        kind=pl.lit("area"),
+        detail=pl.lit(None, pl.String),
+        ended_us=pl.col("started_us").shift(-1, fill_value=20 * 86400 * second),
+    )
+
+    assert 10 == thinned(frame, 20 * 86400.0 * second).height
 
 
 def test_an_attempt_without_length_draws_without_error() -> None:
