@@ -154,7 +154,10 @@ def _dump(detail: pl.DataFrame) -> None:
     files = told["file"].drop_nulls().unique().sort().to_list()
     named = ", ".join(words.code(file, 80) for file in files[:3])
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-    st.caption(f"{words.many(told.height, 'span')} from {named or 'no dump that is kept'}{more}.")
+    listed = f" The first {words.count(MOST_SPANS)} are listed." if told.height > MOST_SPANS else ""
+    st.caption(
+        f"{words.many(told.height, 'span')} from {named or 'no dump that is kept'}{more}.{listed}"
+    )
     st.dataframe(
         told.head(MOST_SPANS).select(
             "name",

@@ -47,6 +47,23 @@ def test_every_step_of_an_attempt_agrees_with_the_views(walked: Path) -> None:
     assert any("Each area is the sum of its intervals" in text for text in markdown(page))
 
 
+def test_an_attempt_with_more_spans_than_are_listed_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    # a span of starting and one of training, and a save each hour but the last
+    for job, hours in (("most", 499), ("more", 500)):
+        events = attempt(job, 1, START, trains=hours * 3600.0, saves_every=3600.0)
+        ingest(tmp_path, events, START + timedelta(days=22))
+    told = {job: said(open_page(DATA, job=job, attempt="1")) for job in ("most", "more")}
+
+    assert any("500 spans from" in text and "listed" not in text for text in told["most"])
+    assert any(
+        "501 spans from" in text and text.endswith("The first 500 are listed.")
+        for text in told["more"]
+    )
+
+
 def test_without_a_link_the_newest_attempt_that_lost_training_is_walked(walked: Path) -> None:
     page = open_page(DATA)
 
