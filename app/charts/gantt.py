@@ -92,9 +92,10 @@ def thinned(areas: pl.DataFrame, span_us: float) -> pl.DataFrame:
     areas = areas.filter(pl.col("ended_us") > pl.col("started_us")).sort("attempt", "started_us")
     is_crowded = pl.col("attempt").is_in(crowded(areas, span_us))
     few = areas.filter(~is_crowded).select(_BAR)
-    return pl.concat([few, _merged(_pixels(areas.filter(is_crowded), _pixel(span_us)))]).sort(
-        "attempt", "started_us"
-    )
+    many = _merged(_pixels(areas.filter(is_crowded), _pixel(span_us)))
+    return pl.concat(
+        [few.with_columns(is_summed=pl.lit(False)), many.with_columns(is_summed=pl.lit(True))]
+    ).sort("attempt", "started_us")
 
 
 def crowded(areas: pl.DataFrame, span_us: float) -> list[int]:
@@ -228,9 +229,11 @@ def _areas(
                 },
             },
             "hovertext": [
-                f"<b>{label}</b>{after}<br>{words.duration(length)}"
-                f"<br>{_clock(first)} to {_clock(last)} UTC"
-                for first, last, length in zip(start, end, (end - start) / 1e6, strict=True)
+                f"<b>{label}</b>{', for the most part' if is_summed else ''}{after}"
+                f"<br>{words.duration(length)}<br>{_clock(first)} to {_clock(last)} UTC"
+                for first, last, length, is_summed in zip(
+                    start, end, (end - start) / 1e6, part["is_summed"], strict=True
+                )
             ],
             "hoverinfo": "text",
         }

@@ -366,6 +366,13 @@ def test_what_is_narrower_than_a_pixel_hides_nothing_that_is_longer(trains: int,
     assert span == (drawn["ended_us"] - drawn["started_us"]).sum()
     assert abs(drawn["started_us"][1] / second - end) <= span / second / gantt_marks.PIXELS
     assert is_summed(job, frame)
+    whole = gantt(job, frame.with_columns(step=pl.lit(None, pl.Int64)), LIGHT)
+    assert all(
+        "for the most part" in text
+        for bar in whole.data
+        if bar.type == "bar"
+        for text in bar.hovertext
+    )
 
 
 def test_an_attempt_with_as_many_parts_as_starting_has_shows_each() -> None:
