@@ -34,8 +34,8 @@ left join team_day on days.day = team_day.day and team_day.team = $1 and team_da
 where days.day between $3 and $4
 order by days.day
 """
-ENDED: Final = "of attempts that ended in these days or still run, each counted whole"
-NO_INTERVAL: Final = "no attempt that ended in these days or still runs saved twice"
+ENDED: Final = "of attempts that ended in these days or ran on after them, each counted whole"
+NO_INTERVAL: Final = "no attempt that ended in these days or ran on after them saved twice"
 _WEEK: Final = 7
 
 
@@ -280,7 +280,7 @@ def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:
 
 def _held_loop(window: Mapping[str, Any], weight: str) -> float | None:
     """Train-loop time of the days themselves; what `habits` has is of the attempts that ended in
-    them or still run, each of which counts whole.
+    them or ran on after them, each of which counts whole.
     """
     unit = "gpu_seconds" if weight == "gpu" else "seconds"
     trained, wasted = window[f"effective_{unit}"], window[f"wasted_{unit}"]
@@ -360,15 +360,15 @@ def _row(
         tiles.kpi(
             measures["gain_seconds"],
             habits["gain_seconds"],
-            # what still runs counts whole in these days, and in none before
-            None if habits.get("open_attempts") else earlier.get("gain_seconds"),
+            # what ran on counts whole in these days, and in none before
+            None if habits.get("attempts_running_on") else earlier.get("gain_seconds"),
             label=f"To gain, {chosen.hours}",
             show=words.hours,
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
             rested_on=earlier.get("attempts_with_interval"),
             note=money.beside(
-                "attempts that ended or still run, each whole",
+                "attempts that ended or ran on, each whole",
                 habits["gain_seconds"],
                 chosen.weight,
             )

@@ -44,7 +44,7 @@ select
     facts.workload,
     facts.gpus,
     facts.ended_day,
-    case when facts.outcome = 'running' then facts.started_day end as running_since,
+    facts.started_day,
     facts.outcome in ('failed', 'preempted', 'timeout', 'lost') as is_interruption,
     coalesce(habits.saves, 0) as saves,
     cast(habits.interval_us as bigint) as interval_us,

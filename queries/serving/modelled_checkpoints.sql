@@ -1,6 +1,6 @@
 -- What saving costs each attempt of one scope by the model of METRICS.md section 3, at its own
--- interval and at the best one. Attempts by the day of their end, and those that still run by the
--- last complete day, each counted whole; null where no interval is known.
+-- interval and at the best one. Attempts by the day of their end, and those that ran on after the
+-- last complete day by that day, each counted whole; null where no interval is known.
 -- Interruptions a day of train loop are the team's; the fleet's where a team had fewer than five
 -- that can be weighed. Null where there were interruptions and none of them can. Train loop is that
 -- of the days, of attempts that still run too: to leave these out would tell too many a day.
@@ -94,8 +94,9 @@ rated as (
         habits.team,
         habits.gpus,
         case when chosen_weight = 'gpu' then habits.gpus else 1 end as weight,
-        habits.is_interruption,
-        habits.running_since is not null as is_open,
+        -- what came after these days is told of other ones
+        habits.is_interruption and habits.ended_day <= last_day as is_interruption,
+        habits.ended_day > last_day as runs_on,
         habits.saves,
         case when rates.weighed >= 5 then rates.per_day else rates.fleet_per_day end
             as interruptions_per_day,
@@ -106,7 +107,8 @@ rated as (
         nullif(habits.interval_us, 0) / 1e6 as interval_seconds,
         habits.blocked_us / 1e6 as blocked_seconds,
         habits.loop_us / 1e6 as loop_seconds,
-        habits.unsaved_us / 1e6 as unsaved_seconds,
+        case when habits.ended_day <= last_day then habits.unsaved_us else 0 end / 1e6
+            as unsaved_seconds,
         habits.checkpoint_save_us / 1e6 as checkpoint_save_seconds
     from checkpointing as habits
     inner join rates on habits.team = rates.team
@@ -116,10 +118,10 @@ rated as (
         and (chosen_workload = 'all' or habits.workload = chosen_workload)
         and (
             habits.ended_day between first_day and last_day
-            -- it is told up to a day that is not complete, which no window of complete days has
+            -- it lasts into a day that is not complete, which no window of complete days has
             or (
-                habits.running_since <= publication.last_complete_day
-                and habits.ended_day > publication.last_complete_day
+                habits.ended_day > last_day
+                and habits.started_day <= publication.last_complete_day
                 and publication.last_complete_day between first_day and last_day
             )
         )

@@ -27,7 +27,7 @@ select
     count(habits.job_id) as attempts,
     count(habits.interval_seconds) as attempts_with_interval,
     -- counted where the days reach the last complete day, and in none before it
-    count(*) filter (where habits.is_open) as open_attempts,
+    count(*) filter (where habits.runs_on) as attempts_running_on,
     count(*) filter (where habits.is_interruption) as interruptions,
     count(habits.weight) filter (where habits.is_interruption) as weighed_interruptions,
     -- rates and percentiles

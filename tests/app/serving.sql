@@ -269,7 +269,7 @@ select
     workload,
     gpus,
     ended_day,
-    case when outcome = 'running' then started_day end as running_since,
+    started_day,
     is_interruption,
     checkpoint_saves as saves,
     if(checkpoint_saves > 1, 1800000000, null)::bigint as interval_us,

@@ -360,7 +360,8 @@ def test_a_week_gains_no_more_than_its_days_hold(
     ):
         assert any(gained in text for text in told[weight])
         assert any(
-            "ended in these days or still run, each counted whole" in text for text in told[weight]
+            "ended in these days or ran on after them, each counted whole" in text
+            for text in told[weight]
         )
 
 
@@ -393,10 +394,38 @@ def test_an_attempt_that_still_runs_counts_up_to_the_last_complete_day(
     sentences = said(open_page(CHECKPOINTS, days="7"))
 
     assert any(
-        "1 of 1 attempt; of attempts that ended in these days or still run" in text
+        "1 of 1 attempt; of attempts that ended in these days or ran on after them" in text
         for text in sentences
     )
     assert any("nothing was interrupted" in text for text in sentences)
+
+
+def test_what_ends_after_the_last_complete_day_changes_nothing_of_these_days(
+    tmp_path: Path,
+) -> None:
+    """`long` is told up to a day that is not complete; then that it failed there."""
+    fails, last = START + timedelta(days=3, hours=20), START.date() + timedelta(days=3)
+    trains = (fails - START).total_seconds() - STARTUP
+    *running, ending = attempt("long", 1, START, trains=trains, saves_every=7e3, outcome="failed")
+    stopped = [
+        event
+        for day in range(3)
+        for event in attempt(
+            f"day-{day}", 1, START + timedelta(days=day), trains=36e3, outcome="failed"
+        )
+    ]
+    told = []
+    for name, events in (("runs", running), ("failed", [*running, ending])):
+        folder = tmp_path / name
+        folder.mkdir()
+        ingest(folder, stopped + events, fails + timedelta(hours=1))
+        sql = "from window_checkpoints('fleet', 'all', $1, $2, 'wall')"
+        told += macro(folder, sql, START.date(), last)
+
+    assert told[0] == told[1]
+    assert (4, 3, 3 * 36e3) == tuple(
+        told[1][name] for name in ("attempts", "interruptions", "unsaved_seconds")
+    )
 
 
 @pytest.mark.parametrize(("runs_on", "is_compared"), [(False, True), (True, False)])
@@ -427,7 +456,7 @@ def test_what_is_to_gain_of_what_still_runs_is_compared_with_no_days_before(
     [gain] = [metric for metric in page.metric if metric.label == "To gain, GPU-hours"]
 
     assert is_compared == bool(gain.delta)
-    assert any("attempts that ended or still run, each whole" == text for text in said(page))
+    assert any("attempts that ended or ran on, each whole" == text for text in said(page))
 
 
 def test_the_sliders_start_at_what_was_measured(saved: Path) -> None:
