@@ -22,6 +22,7 @@ ROW: Final = 28
 # an interval within this factor of the best has its text above the bottom of the curve, so high
 # that the curve leaves room for it on a screen of 420 pixels
 _NEAR, _CLEAR = 2.2, 1.35
+_EDGE: Final = 0.85
 _TICKS: Final = (10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
@@ -298,10 +299,10 @@ def _lines(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
 
 def _marks(saving: Saving, palette: Palette) -> list[dict[str, Any]]:
     best = f"best {words.duration(saving.best)}: {words.ratio(saving.wasted(saving.best), 2)}"
-    marks = [_above(saving.best, best, 24, palette.good)]
+    marks = [_above(saving, saving.best, best, 24, palette.good)]
     if saving.measured is not None:
         measured = f"measured {words.duration(saving.measured)}"
-        marks.append(_above(saving.measured, measured, 6, palette.muted))
+        marks.append(_above(saving, saving.measured, measured, 6, palette.muted))
     # the lines of best and measured end at this text, wherever a screen's width puts it
     ground = {"bgcolor": translucent(palette.background, 0.85), "borderpad": 1}
     chosen = {
@@ -348,7 +349,9 @@ def _chosen(saving: Saving) -> dict[str, Any]:
     return {**placed, "text": text}
 
 
-def _above(at: float, text: str, pixels: int, colour: str) -> dict[str, Any]:
+def _above(saving: Saving, at: float, text: str, pixels: int, colour: str) -> dict[str, Any]:
+    first, last = saving.ends
+    share = np.log(at / first) / np.log(last / first)
     return {
         "x": np.log10(at),
         "y": 1,
@@ -356,7 +359,8 @@ def _above(at: float, text: str, pixels: int, colour: str) -> dict[str, Any]:
         "yanchor": "bottom",
         "yshift": pixels - 6,
         "text": text,
-        "xanchor": "center",
+        # near an end of the axis a text in the middle would be cut
+        "xanchor": "right" if share > _EDGE else "left" if share < 1 - _EDGE else "center",
         "showarrow": False,
         "font": {"size": 12, "color": colour},
     }

@@ -84,6 +84,16 @@ def test_the_axis_reaches_every_mark(saving: Saving) -> None:
         assert low - 1e-9 <= np.log10(mark) <= high + 1e-9
 
 
+@pytest.mark.parametrize(
+    ("measured", "side"), [(30.0, "left"), (60.0, "left"), (1800.0, "center"), (86400.0, "right")]
+)
+def test_a_text_above_an_end_of_the_axis_stands_within_it(measured: float, side: str) -> None:
+    figure = explorer(Saving(600, 0.05, 86400, measured), LIGHT, 420)
+    [told] = [note for note in figure.layout.annotations if "measured" in note.text]
+
+    assert side == told.xanchor
+
+
 def test_a_day_that_is_not_complete_is_left_off_the_lines() -> None:
     figure = costs_by_day(days((1, 2), (3, 4), incomplete=1), days(), "GPU-hours", LIGHT, 280)
 
