@@ -62,8 +62,8 @@ def _text(measure: words.Measure) -> str:
 
 def _targets() -> str:
     of_all, *own = data.frame(TARGETS).iter_rows()
-    listed = [words.ratio(of_all[1], 0)] + [
-        f"{words.code(team)} {words.ratio(ratio, 0)}" for team, ratio in own[:20]
+    listed = [words.target(of_all[1])] + [
+        f"{words.code(team)} {words.target(ratio)}" for team, ratio in own[:20]
     ]
     return ", ".join(listed)
 

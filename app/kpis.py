@@ -144,12 +144,12 @@ def against(ratio: float | None, target: float | None) -> str:
     if target is None:
         return "no target is set"
     if ratio is None:
-        return f"target {words.ratio(target, 0)}"
+        return f"target {words.target(target)}"
     distance = words.points(abs(ratio - target)).lstrip("+")
     far = f"{distance} {'above' if ratio >= target else 'short'}"
     if ratio < target and distance == words.points(0.0):
         far = "less than 0.1 pp short"
-    return f"target {words.ratio(target, 0)}, {far}"
+    return f"target {words.target(target)}, {far}"
 
 
 def shares(areas: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
@@ -269,7 +269,7 @@ def _budget_told(budget: Mapping[str, Any], target: float | None, silent: str) -
     if target is None:
         return "no target is set"
     if target == 1:
-        return f"target {words.ratio(target, 0)}: it leaves nothing to lose"
+        return f"target {words.target(target)}: it leaves nothing to lose"
     left, hours = budget.get("left_ratio"), budget.get("left_gpu_seconds")
     if left is None or hours is None:
         return silent or "nothing of 28 days is instrumented, or its GPUs are unknown"

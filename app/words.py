@@ -69,6 +69,13 @@ def ratio(value: float | None, digits: int = 1) -> str:
     return UNKNOWN if value is None else f"{value * 100:.{digits}f} %"
 
 
+def target(value: float) -> str:
+    """A target with the digits that it was set with, 0.925 as `92.5 %`: rounded, it would be
+    another one.
+    """
+    return f"{value * 100:.4f}".rstrip("0").rstrip(".") + " %"
+
+
 def points(difference: float | None, digits: int = 1) -> str:
     """A difference of ratios, -0.018 as `-1.8 pp`."""
     if difference is None:

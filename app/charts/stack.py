@@ -33,7 +33,7 @@ def stack(
                 "x": 1,
                 "xref": "paper",
                 "y": target,
-                "text": f"target {words.ratio(target, 0)}",
+                "text": f"target {words.target(target)}",
                 "xanchor": "left",
                 "xshift": 6,
                 "showarrow": False,

@@ -95,7 +95,7 @@ def _target(target: float | None, palette: Palette) -> dict[str, Any]:
         "x": 1,
         "xref": "paper",
         "y": target,
-        "text": f"target {words.ratio(target, 0)}",
+        "text": f"target {words.target(target)}",
         "xanchor": "left",
         "xshift": 6,
         "showarrow": False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -28,6 +29,25 @@ AS_OF = datetime(2026, 3, 4)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
     return tmp_path
+
+
+def test_a_target_between_two_percents_is_not_rounded_to_another(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "ett.toml").write_text("targets = { fleet = 0.925 }")
+    monkeypatch.setenv("ETT_CONFIG", str(folder / "ett.toml"))
+    events = (attempt(job_id, 1, STARTED, trains=1150.0) for job_id in "abcde")
+    ingest(folder, [event for each in events for event in each], AS_OF)
+    [page, lost, definitions] = (open_page(path) for path in (OVERVIEW, LOST, DATA))
+    labels = [
+        note["text"]
+        for each in (page, lost)
+        for note in json.loads(each.get("plotly_chart")[0].proto.spec)["layout"]["annotations"]
+    ]
+
+    assert "target 92.5 %, 0.5 pp short" in said(page)
+    assert ["target 92.5 %"] * 2 == labels
+    assert any("Target 92.5 %" in each for each in said(definitions))
 
 
 def ended_at_once(job_id: str, **more: object) -> list[Event]:

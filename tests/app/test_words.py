@@ -75,6 +75,14 @@ def test_ratios_and_their_differences() -> None:
     assert "\u2013" == words.ratio(None) == words.points(None)
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.9, "90 %"), (0.925, "92.5 %"), (0.999, "99.9 %"), (1, "100 %"), (0.0705, "7.05 %")],
+)
+def test_a_target_keeps_the_digits_that_it_was_set_with(value: float, shown: str) -> None:
+    assert shown == words.target(value)
+
+
 def test_midnight_belongs_to_the_day_that_ends() -> None:
     assert "Tue 3 Mar, 24:00" == words.instant(datetime(2026, 3, 4))
     assert "Wed 4 Mar, 00:01" == words.instant(datetime(2026, 3, 4, 0, 1))
