@@ -99,8 +99,10 @@ def tries_beside(now: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
 
 
 def effective(by_day: pl.DataFrame) -> pl.DataFrame:
-    """The days of the area effective, of areas by day."""
-    return by_day.filter(pl.col("area") == "effective")
+    """The share of each day that was effective, of areas by day; 0 where others took all of it."""
+    days = by_day.drop_nulls("share_ratio").select("day").unique().sort("day")
+    known = by_day.filter(pl.col("area") == "effective").select("day", "share_ratio")
+    return days.join(known, on="day", how="left", maintain_order="left").fill_null(0)
 
 
 def largest(cells: pl.DataFrame) -> list[tuple[str, str]]:

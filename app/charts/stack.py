@@ -152,6 +152,8 @@ def _fill(area: str, is_recovery: bool, palette: Palette) -> dict[str, Any]:
 
 
 def _floor(shares: pl.DataFrame, target: float | None) -> float:
-    effective = shares.filter(pl.col("area") == "effective")["share_ratio"].drop_nulls()
+    is_effective = pl.col("area") == "effective"  # no row: nothing of the day was
+    known = shares.drop_nulls("share_ratio").group_by("day")
+    effective = known.agg(pl.col("share_ratio").filter(is_effective).sum())["share_ratio"]
     lowest = float(effective.to_numpy().min()) if effective.len() else 1.0
     return max(0.0, min(FLOOR, float(np.floor(lowest * 10) / 10), target or 1.0))

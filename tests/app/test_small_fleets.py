@@ -50,6 +50,20 @@ def test_a_target_between_two_percents_is_not_rounded_to_another(
     assert any("Target 92.5 %" in each for each in said(definitions))
 
 
+def test_a_day_of_which_all_was_lost_is_told_with_its_share_of_nothing(folder: Path) -> None:
+    told = (
+        attempt("a", 1, STARTED, trains=3600.0),
+        attempt("b", 1, STARTED + timedelta(days=1), trains=3600.0, outcome="preempted"),
+    )
+    ingest(folder, [event for events in told for event in events], AS_OF + timedelta(days=1))
+    days = "lowest 0.0 % on Tue 3 Mar, highest 97.3 % on Mon 2 Mar, last 0.0 % on Tue 3 Mar"
+    [overview, lost] = (open_page(path).get("plotly_chart")[0] for path in (OVERVIEW, LOST))
+
+    assert overview.proto.alt.startswith(f"ETT by day: {days}. ")
+    assert lost.proto.alt.startswith(f"Share that was effective: {days}. ")
+    assert [0.0, 1.0] == json.loads(lost.proto.spec)["layout"]["yaxis"]["range"]
+
+
 def ended_at_once(job_id: str, **more: object) -> list[Event]:
     told = {"job_id": job_id, "ts": "2026-03-02T10:00:00Z", "gpus": 8, "team": "ranking", **more}
     return [{**told, "event": "attempt_start"}, {**told, "event": "attempt_end", "exit_code": 0}]
