@@ -340,7 +340,7 @@ def _one_in(now: Mapping[str, Any]) -> str:
     if not now["counted"]:
         return "none in these days"
     between = now["between_interruptions_gpu_seconds"]
-    if not between:
+    if between is None:
         return f"of attempts; {words.many(now['counted'], 'interruption')}, GPUs unknown"
     told = f"one in {words.hours(between)} GPU-hours"
     return told if _of_known_gpus(now) == now["counted"] else f"{told} of known GPUs"

@@ -64,6 +64,17 @@ def test_a_day_of_which_all_was_lost_is_told_with_its_share_of_nothing(folder: P
     assert [0.0, 1.0] == json.loads(lost.proto.spec)["layout"]["yaxis"]["range"]
 
 
+def test_of_interruptions_that_took_no_time_the_gpus_are_not_said_to_be_unknown(
+    folder: Path,
+) -> None:
+    started, ended = ended_at_once("a")
+    ingest(folder, [started, {**ended, "outcome": "failed"}], AS_OF)
+    sentences = said(open_page(FAILURES, attribution="all"))
+
+    assert not any("GPUs unknown" in each for each in sentences)
+    assert "one in 0 GPU-hours; n = 1, too few to compare" in sentences
+
+
 def ended_at_once(job_id: str, **more: object) -> list[Event]:
     told = {"job_id": job_id, "ts": "2026-03-02T10:00:00Z", "gpus": 8, "team": "ranking", **more}
     return [{**told, "event": "attempt_start"}, {**told, "event": "attempt_end", "exit_code": 0}]
