@@ -351,7 +351,7 @@ def _row(
             habits["interruptions_per_job_day"],
             earlier.get("interruptions_per_job_day"),
             show=_rate,
-            difference=lambda change: f"{change:+.2f}",
+            difference=lambda change: words.more(change, 2),
             rests_on=habits["weighed_interruptions"],
             rested_on=earlier.get("weighed_interruptions"),
             note=silent or _stopped(habits),
@@ -483,4 +483,5 @@ def _rate(value: float | None) -> str:
 
 
 def _more_time(seconds: float) -> str:
-    return f"{'+' if seconds >= 0 else ''}{words.duration(seconds, units=1)}"
+    shown = words.duration(seconds, units=1)
+    return shown if seconds < 0 or words.is_nothing(shown) else f"+{shown}"

@@ -59,7 +59,7 @@ def _row(chosen: filters.Scope, counted: str, opened: openings.Opened) -> None:
             before.get("interruptions_per_1000_gpu_days"),
             label="Per 1,000 GPU-days",
             show=_rate,
-            difference=lambda change: f"{change:+.2f}",
+            difference=lambda change: words.more(change, 2),
             rests_on=opened.now["attempts_weighed"],
             rested_on=opened.before.get("attempts_weighed"),
             note=_held_against(now),

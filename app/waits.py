@@ -230,7 +230,7 @@ def _never(chosen: filters.Scope, silent: str) -> None:
         None if silent else now["never_trained"],
         before.get("never_trained"),
         show=words.count,
-        difference=lambda change: f"{change:+,.0f}",
+        difference=words.more,
         rests_on=ended,
         rested_on=before.get("attempts_ended"),
         note=silent

@@ -116,6 +116,12 @@ def more_hours(seconds: float) -> str:
     return shown if seconds < 0 or is_nothing(shown) else f"+{shown}"
 
 
+def more(number: float, digits: int = 0) -> str:
+    """A difference of numbers with its sign; none where it is rounded to nothing."""
+    shown = f"{number:+,.{digits}f}"
+    return shown[1:] if is_nothing(shown) else shown
+
+
 def is_nothing(shown: str) -> bool:
     """Whether a number, as it is shown, is rounded to zero."""
     return not any(figure in shown for figure in "123456789")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.app.opening import (
 )
 
 STARTED = datetime(2026, 3, 2, 10)
+SAVED: Final[dict[str, Any]] = {"trains": 3600.0, "saves_every": 900.0, "outcome": "failed"}
 AS_OF = datetime(2026, 3, 4)
 
 
@@ -73,6 +75,20 @@ def test_of_interruptions_that_took_no_time_the_gpus_are_not_said_to_be_unknown(
 
     assert not any("GPUs unknown" in each for each in sentences)
     assert "one in 0 GPU-hours; n = 1, too few to compare" in sentences
+
+
+@pytest.mark.parametrize("path", [START, CHECKPOINTS, FAILURES])
+def test_what_is_as_before_changed_by_nothing_and_by_no_less(folder: Path, path: str) -> None:
+    told = (
+        attempt(f"{day} {number}", 1, STARTED + day * timedelta(days=1), **SAVED)
+        for day in range(14)
+        for number in range(5)
+    )
+    ingest(folder, [event for events in told for event in events], STARTED + timedelta(days=14))
+    changes = [each.delta for each in open_page(path, days="7", attribution="all").metric]
+
+    assert any(changes)
+    assert {"", "0", "0 s", "0.0 pp", "0.00"} >= set(changes)
 
 
 def ended_at_once(job_id: str, **more: object) -> list[Event]:

@@ -67,6 +67,16 @@ def test_a_difference_of_hours_has_a_sign_unless_it_is_nothing() -> None:
     assert ["+1.5", "-1.5", "0.0", "0.0", "0"] == shown
 
 
+@pytest.mark.parametrize(
+    ("change", "digits", "shown"),
+    [(0.0, 0, "0"), (-0.004, 2, "0.00"), (0.02, 2, "+0.02"), (-1284.0, 0, "-1,284")],
+)
+def test_a_difference_of_numbers_has_a_sign_unless_it_is_nothing(
+    change: float, digits: int, shown: str
+) -> None:
+    assert shown == words.more(change, digits)
+
+
 def test_ratios_and_their_differences() -> None:
     assert "92.4 %" == words.ratio(0.924)
     assert "-1.8 pp" == words.points(-0.018)
