@@ -269,7 +269,7 @@ with parts.card("Evidence", "Which interruptions were these, and what did they s
         INTERRUPTIONS.format(evidence=evidence.select_list()), *of_kind, cause or "any"
     )
     if found.is_empty():
-        st.caption("No interruption is like this. Choose any cause, or count all interruptions.")
+        st.caption(nothing)
     else:
         if found.height == MOST_ROWS:
             is_weighed = found["lost_gpu_hours"][0] is not None

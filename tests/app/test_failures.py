@@ -310,3 +310,14 @@ def test_a_cause_that_is_no_longer_counted_gives_way_to_any(stopped: Path) -> No
 def evidence_of(page: AppTest) -> Any:
     """The table of interruptions: below it there may be one of unmatched messages."""
     return next(table for table in reversed(page.dataframe) if "job_id" in table.value.columns)
+
+
+def test_where_all_is_counted_and_chosen_nothing_more_is_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    ingest(tmp_path, attempt("calm", 1, START, trains=7200), START + timedelta(days=2))
+    sentences = said(open_page(FAILURES, attribution="all"))
+
+    assert 4 == sentences.count("There were no interruptions in these days.")
+    assert not any("hoose any cause" in each for each in sentences)
