@@ -247,8 +247,10 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
             least_width=760,
         )
         if len(teams) > len(shown):
+            dearest = sum(name in shown for name in teams[: len(shown)])
+            others = "" if dearest == len(shown) else f", and {words.code(chosen.team)}"
             st.caption(
-                f"The {len(shown)} teams that lost most to interruptions; "
+                f"The {dearest} teams that lost most to interruptions{others}; "
                 f"{len(teams) - len(shown)} more are in the CSV."
             )
 

@@ -321,3 +321,23 @@ def test_where_all_is_counted_and_chosen_nothing_more_is_proposed(
 
     assert 4 == sentences.count("There were no interruptions in these days.")
     assert not any("hoose any cause" in each for each in sentences)
+
+
+def test_a_team_that_is_chosen_is_not_said_to_be_among_those_that_lost_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    told = (
+        attempt(f"{place}", 1, START, trains=3600 - 60 * place, team=f"t{place}", outcome="failed")
+        for place in range(14)
+    )
+    ingest(tmp_path, [event for events in told for event in events], START + timedelta(days=2))
+    of_fleet, of_last = (
+        [each for each in said(open_page(FAILURES, attribution="all", team=team)) if "CSV" in each]
+        for team in ("fleet", "t13")
+    )
+
+    assert ["The 12 teams that lost most to interruptions; 2 more are in the CSV."] == of_fleet
+    assert [
+        "The 11 teams that lost most to interruptions, and ` t13 `; 2 more are in the CSV."
+    ] == (of_last)
