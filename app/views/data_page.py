@@ -251,7 +251,7 @@ with parts.card("Anomalies", "Where did sources contradict themselves or each ot
         if found > anomalies.height:
             about = f"Anomalies, the first {words.count(anomalies.height)} of {words.count(found)}"
             st.caption(f"{about}.")
-        st.dataframe(anomalies, hide_index=True, lazy=False, alt="Anomalies, the first thousand")
+        st.dataframe(anomalies, hide_index=True, lazy=False, alt=about)
         parts.footer(stem="ett_data_anomalies", table=anomalies, about=about, sql=ANOMALIES)
 
 with parts.card("Definitions", "What does each word and number mean?"):

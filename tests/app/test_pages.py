@@ -272,6 +272,14 @@ def test_of_many_dumps_and_anomalies_all_are_counted(
     assert 1024 == exported["ett_data_dumps"]["table"].height
     assert "Anomalies, the first 1,000 of 2,048." in told
     assert "Anomalies, the first 1,000 of 2,048" == exported["ett_data_anomalies"]["about"]
+    assert "Anomalies, the first 1,000 of 2,048" in [each.proto.alt for each in page.dataframe]
+
+
+def test_of_a_few_anomalies_nobody_hears_of_a_thousand(fleet: Path) -> None:
+    told = [each.proto.alt for each in open_page(DATA).dataframe]
+
+    assert "Anomalies" in told
+    assert not any("thousand" in each for each in told)
 
 
 def test_definitions_can_be_searched(fleet: Path) -> None:
