@@ -283,7 +283,7 @@ def _numbers(
             words.ratio,
             words.points,
             silent or kpis.against(now["ett"], target),
-            "attempts_weighed",
+            "attempts_told",
         ),
         number(
             "lost_gpu_seconds",
@@ -296,7 +296,7 @@ def _numbers(
                 kpis.of_all(now["instrumented"], before.get("instrumented"), scope.hours),
                 now["lost_amount"],
             ),
-            "attempts_weighed",
+            "attempts_told",
         ),
         Number(
             measures["loss_budget"],

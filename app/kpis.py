@@ -33,8 +33,8 @@ def row(
             label="ETT",
             show=words.ratio,
             difference=words.points,
-            rests_on=now["attempts_weighed"],
-            rested_on=before.get("attempts_weighed"),
+            rests_on=now["attempts_told"],
+            rested_on=before.get("attempts_told"),
             note=silent or against(now["ett"], target),
             series=days["ett_ratio"].to_list(),
         )
@@ -45,8 +45,8 @@ def row(
             label=f"Lost {chosen.hours}",
             show=words.hours,
             difference=words.more_hours,
-            rests_on=now["attempts_weighed"],
-            rested_on=before.get("attempts_weighed"),
+            rests_on=now["attempts_told"],
+            rested_on=before.get("attempts_told"),
             note=silent
             or money.beside(
                 of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
@@ -218,8 +218,8 @@ def too_few(now: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     if now["ett"] is None or before.get("ett") is None:
         return ""
     for window, when in ((now, "in these days"), (before, "in the days before")):
-        if not tiles.is_enough(window["attempts_weighed"]):
-            return f"only {words.many(window['attempts_weighed'], 'attempt')} ran {when}"
+        if not tiles.is_enough(window["attempts_told"]):
+            return f"ETT is known of only {words.many(window['attempts_told'], 'attempt')} {when}"
     return ""
 
 

@@ -51,8 +51,8 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
             label=f"Lost {chosen.hours}",
             show=words.hours,
             difference=words.more_hours,
-            rests_on=window.now["attempts_weighed"],
-            rested_on=window.before.get("attempts_weighed"),
+            rests_on=window.now["attempts_told"],
+            rested_on=window.before.get("attempts_told"),
             note=silent
             or money.beside(
                 kpis.of_all(now["instrumented"], before.get("instrumented"), chosen.hours),
@@ -68,8 +68,8 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
                 before.get(part),
                 show=lambda share: words.ratio(share, 2),
                 difference=lambda change: words.points(change, 2),
-                rests_on=window.now["attempts_weighed"],
-                rested_on=window.before.get("attempts_weighed"),
+                rests_on=window.now["attempts_told"],
+                rested_on=window.before.get("attempts_told"),
                 note=silent or _note(part, now, chosen.hours),
                 series=days[part].to_list(),
             )

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import streamlit as st
 
 from app import data, filters, parts, selects, tiles, words
+
+_TOLD: Final = {"gpu": "instrumented_attempts_of_known_gpus", "wall": "instrumented_attempts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Opened:
     """The numbers that every page of a window begins with."""
 
     # the row of selects.WINDOW, with that of selects.RAN and `attempts_weighed`: where GPUs weigh,
-    # those that are known
+    # those of known ones; `attempts_told`: of these the instrumented ones, which ETT is of
     now: Mapping[str, Any]
     before: Mapping[str, Any]  # likewise, of the window before; empty where nothing is compared
     about: str  # the scope sentence, for alt texts and exports
@@ -51,8 +53,9 @@ def window_now(chosen: filters.Scope) -> dict[str, Any]:
     # a warehouse that an earlier release published does not count them
     unknown = ran.get("attempts_of_unknown_gpus") or 0
     weighed = ran["attempts"] - (unknown if chosen.weight == filters.WEIGHTS[0] else 0)
+    told = ran.get(_TOLD[chosen.weight], weighed)  # that warehouse knows no difference
     window = data.row(selects.WINDOW, *chosen.now, chosen.weight)
-    return window | ran | {"attempts_weighed": weighed}
+    return window | ran | {"attempts_weighed": weighed, "attempts_told": told}
 
 
 def window_before(chosen: filters.Scope) -> dict[str, Any]:

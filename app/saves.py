@@ -320,8 +320,8 @@ def _row(
                 label=f"{label}, {chosen.hours}",
                 show=words.hours,
                 difference=words.more_hours,
-                rests_on=window["attempts_weighed"],
-                rested_on=before.get("attempts_weighed"),
+                rests_on=window["attempts_told"],
+                rested_on=before.get("attempts_told"),
                 note=kpis.not_reported(window, chosen.weight)
                 or money.beside(
                     f"{words.ratio(now / whole if now is not None and whole else None, 2)} of "

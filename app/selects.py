@@ -11,21 +11,26 @@ from typing import Final
 RAN: Final = "from window_jobs($1, $2, $3, $4)"
 
 # $5: weight, $6: how many are enough to be compared with. No more are counted, which is quick.
-RAN_BEFORE: Final = """
-select count(*) as attempts_weighed
-from (
-    select job_id
-    from attempts
-    where
-        is_counted
-        and ($1 = 'fleet' or team = $1)
-        and ($2 = 'all' or workload = $2)
-        and started_day <= $4
-        and ended_day >= $3
-        and (ended_day <= $4 or wall_ended_day >= $3)
-        and ($5 = 'wall' or gpus is not null)
-    limit $6
-)
+_RAN_BEFORE: Final = """
+    (
+        select count(*)
+        from (
+            select job_id
+            from attempts
+            where
+                is_counted{which}
+                and ($1 = 'fleet' or team = $1)
+                and ($2 = 'all' or workload = $2)
+                and started_day <= $4
+                and ended_day >= $3
+                and (ended_day <= $4 or wall_ended_day >= $3)
+                and ($5 = 'wall' or gpus is not null)
+            limit $6
+        )
+    )"""
+RAN_BEFORE: Final = f"""
+select{_RAN_BEFORE.format(which="")} as attempts_weighed,
+{_RAN_BEFORE.format(which=" and is_instrumented")} as attempts_told
 """
 
 # $5: weight, gpu or wall
@@ -141,7 +146,7 @@ where team <> 'fleet'
 order by lost_amount desc nulls last, team
 """
 
-# What teams had before, of those of which enough attempts ran then and now.
+# What teams had before, of those of which enough instrumented attempts ran then and now.
 # $1: workload, $2 and $3: first and last day, $4: weight, $5 and $6: the days before, $7: how many
 # are enough to be compared with
 TEAMS_BEFORE: Final = """
@@ -157,6 +162,7 @@ with ran as (
     from attempts
     where
         is_counted
+        and is_instrumented
         and ($1 = 'all' or workload = $1)
         and ($4 = 'wall' or gpus is not null)
         and started_day <= $3

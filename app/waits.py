@@ -208,8 +208,8 @@ def _held(chosen: filters.Scope, window: openings.Opened, silent: str) -> None:
         label="Start + recovery",
         show=words.hours,
         difference=words.more_hours,
-        rests_on=window.now["attempts_weighed"],
-        rested_on=window.before.get("attempts_weighed"),
+        rests_on=window.now["attempts_told"],
+        rested_on=window.before.get("attempts_told"),
         note=silent or " \u00b7 ".join(part for part in (chosen.hours + share, paid) if part),
         series=amounts,
     )

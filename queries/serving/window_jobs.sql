@@ -10,6 +10,8 @@ present as (
         job_id,
         count(*) as attempts,
         count(*) filter (where gpus is null) as attempts_of_unknown_gpus,
+        count(*) filter (where is_instrumented) as instrumented_attempts,
+        count(gpus) filter (where is_instrumented) as instrumented_attempts_of_known_gpus,
         max(case when outcome = 'preempted' and ended_day <= last_day then 1 else 0 end)
             as is_preempted
     from attempts
@@ -31,6 +33,9 @@ counted as (
         count(*) as jobs,
         cast(coalesce(sum(attempts), 0) as bigint) as attempts,
         cast(coalesce(sum(attempts_of_unknown_gpus), 0) as bigint) as attempts_of_unknown_gpus,
+        cast(coalesce(sum(instrumented_attempts), 0) as bigint) as instrumented_attempts,
+        cast(coalesce(sum(instrumented_attempts_of_known_gpus), 0) as bigint)
+            as instrumented_attempts_of_known_gpus,
         sum(is_preempted) as jobs_preempted
     from present
 
@@ -41,6 +46,9 @@ select
     attempts,
     -- in no sum of GPU-seconds
     attempts_of_unknown_gpus,
+    -- what ETT and the losses are of, by wall time and by GPUs
+    instrumented_attempts,
+    instrumented_attempts_of_known_gpus,
     -- as a day says it
     jobs as jobs_running,
     attempts as attempts_running,

@@ -29,7 +29,13 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 
 def test_every_measure_of_a_window_is_in_the_glossary(window: pl.DataFrame) -> None:
-    counted = KEYS | {"jobs", "attempts", "attempts_of_unknown_gpus"}
+    counted = KEYS | {
+        "jobs",
+        "attempts",
+        "attempts_of_unknown_gpus",
+        "instrumented_attempts",
+        "instrumented_attempts_of_known_gpus",
+    }
 
     assert set() == set(window.columns) - counted - words.glossary().keys()
 

@@ -358,7 +358,8 @@ def test_with_too_few_of_before_nothing_is_compared(
     if path == OVERVIEW:  # of its one team too
         assert is_compared == any(" pp \u00b7 0 GPU-hours lost" in each for each in told)
     assert (path == OVERVIEW and not is_compared) == any(
-        each == "There is nothing to compare with: only 4 attempts ran in the days before."
+        each
+        == "There is nothing to compare with: ETT is known of only 4 attempts in the days before."
         for each in told
     )
 

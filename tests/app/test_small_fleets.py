@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from ingest import cli
 from tests.app.dumps import Event, attempt, ingest
 from tests.app.opening import (
     CHECKPOINTS,
@@ -89,6 +90,52 @@ def test_what_is_as_before_changed_by_nothing_and_by_no_less(folder: Path, path:
 
     assert any(changes)
     assert {"", "0", "0 s", "0.0 pp", "0.00"} >= set(changes)
+
+
+def of_a_scheduler_alone(folder: Path, day: date, jobs: int = 6) -> None:
+    """Attempts of the team ranking of which no source says what they did."""
+    table = folder / "sacct.txt"
+    rows = [
+        f"{number}|ranking|COMPLETED|{day}T01:00:00|{day}T02:00:00|gres/gpu=8\n"
+        for number in range(1, jobs + 1)
+    ]
+    table.write_text("JobIDRaw|Account|State|Start|End|AllocTRES\n" + "".join(rows))
+    assert 0 == cli.main([str(table), "--warehouse", str(folder), "--timezone", "UTC"])
+
+
+@pytest.mark.parametrize("weight", ["gpu", "wall"])
+def test_a_number_is_of_the_attempts_that_say_what_they_did(folder: Path, weight: str) -> None:
+    ingest(folder, attempt("a", 1, STARTED, trains=3500.0), AS_OF)
+    of_a_scheduler_alone(folder, STARTED.date())
+    page = open_page(weight=weight)
+    [ett] = [each.value for each in page.metric if each.label == "ETT"]
+
+    assert any("7 jobs, 7 attempts" in each for each in said(page))
+    assert ett == ":gray[97.2 %]"
+    assert any("pp above; n = 1, too few to compare" in each for each in said(page))
+
+
+def test_nothing_is_compared_with_days_of_which_few_attempts_say_what_they_did(
+    folder: Path,
+) -> None:
+    week = timedelta(days=7)
+    told = [
+        *(attempt(job_id, 1, STARTED, trains=3500.0) for job_id in "abcde"),
+        *(attempt(f"then {job_id}", 1, STARTED - week, trains=100.0) for job_id in "ab"),
+        *(attempt(f"feed {n}", 1, STARTED, trains=3500.0, team="feed") for n in range(5)),
+        *(attempt(f"fed {n}", 1, STARTED - week, trains=100.0, team="feed") for n in range(5)),
+        attempt("first", 1, STARTED - 2 * week, trains=100.0),
+    ]
+    ingest(folder, [event for events in told for event in events], AS_OF)
+    of_a_scheduler_alone(folder, (STARTED - week).date())
+    fleet, ranking = (said(open_page(days="7", team=team)) for team in ("fleet", "ranking"))
+
+    assert "target 90 %, 7.2 pp above; n = 2 before, too few to compare" in ranking
+    assert any("ETT is known of only 2 attempts in the days before" in each for each in ranking)
+    assert "target 90 %, 7.2 pp above" in fleet
+    assert {"97.2 % (too few to compare)", "97.2 % +47.2 pp"} == {
+        each.split(" \u00b7 ")[0] for each in fleet if each.endswith("GPU-hours lost")
+    }
 
 
 def ended_at_once(job_id: str, **more: object) -> list[Event]:
