@@ -165,6 +165,13 @@ with parts.card(
                 for name in attempts.columns
                 if name.endswith("_seconds")
             },
+            # of the job it is what did not train; of an attempt what its end cost, no more
+            "lost_gpu_seconds": st.column_config.NumberColumn(
+                "lost to its end, GPU s",
+                format="%.0f",
+                help="Training that its end discarded, and the start-up of the recovery from it. "
+                "What else the attempt lost is not in it.",
+            ),
         },
     )
     parts.footer(stem=f"{stem}_attempts", table=attempts, about=about, sql=one_job.attempts_sql())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -275,3 +276,12 @@ def test_evidence_of_a_hostile_job_is_text(warehouse: Path) -> None:
 
 def test_no_detail_has_no_stages() -> None:
     assert one_job.stages(pl.DataFrame(), 1, 0).is_empty()
+
+
+def test_what_an_end_cost_is_not_called_what_the_attempt_lost(
+    jobs: Path,
+) -> None:
+    [table] = [each for each in open_page(JOB, job="staged").dataframe if "outcome" in each.value]
+    columns = json.loads(table.proto.columns)
+
+    assert "lost to its end, GPU s" == columns["lost_gpu_seconds"]["label"]
