@@ -305,7 +305,9 @@ def _numbers(
             None,
             words.ratio(left, 0),
             "",
-            f"of the {words.many(budget.get('days') or 28, 'day')} to {_end(scope)}",
+            kpis.why_no_budget(target, silent)
+            if left is None
+            else f"of the {words.many(budget['days'], 'day')} to {_end(scope)}",
         ),
         *(
             number(

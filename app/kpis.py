@@ -260,19 +260,24 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
     )
 
 
+def why_no_budget(target: float | None, silent: str) -> str:
+    """Why no loss budget is told. `silent`: why nothing can be said of the chosen days."""
+    if target is None:
+        return "no target is set"
+    if target == 1:
+        return f"target {words.target(target)}: it leaves nothing to lose"
+    return silent or "nothing of 28 days is instrumented, or its GPUs are unknown"
+
+
 def _budget_told(budget: Mapping[str, Any], target: float | None, silent: str) -> str:
     """What is left of a row of BUDGET, in GPU-hours and days, or why that cannot be said.
 
     Whatever days are chosen, a budget is of a month: `silent`, why nothing can be said of the
     chosen days, is no word against what is known of the month.
     """
-    if target is None:
-        return "no target is set"
-    if target == 1:
-        return f"target {words.target(target)}: it leaves nothing to lose"
     left, hours = budget.get("left_ratio"), budget.get("left_gpu_seconds")
     if left is None or hours is None:
-        return silent or "nothing of 28 days is instrumented, or its GPUs are unknown"
+        return why_no_budget(target, silent)
     of_days = f"of {words.many(budget['days'], 'day')}: "
     if left < 0:
         return of_days + money.beside(f"overspent by {words.hours(-hours)} GPU-hours", -hours)

@@ -183,6 +183,34 @@ def test_without_a_complete_week_it_is_the_first_that_has_data(
     assert ("2026-W10", "2026-03-02") == (told(capsys)["week"], told(capsys)["first_day"])
 
 
+@pytest.mark.parametrize(
+    ("gpus", "targets", "why"),
+    [
+        (8, {"fleet": 1.0}, "target 100 %: it leaves nothing to lose"),
+        (8, {}, "no target is set"),
+        (None, {"fleet": 0.9}, "the GPUs of these jobs are unknown"),
+        (8, {"fleet": 0.9}, "of the 28 days to the end of the week"),
+    ],
+)
+def test_a_loss_budget_that_is_missing_says_why(
+    warehouse: Path,
+    capsys: pytest.CaptureFixture[str],
+    gpus: int | None,
+    targets: dict[str, float],
+    why: str,
+) -> None:
+    attempts = [
+        serving.Attempt(f"{day}", 1, datetime(2026, 1, 31) + timedelta(days=day), areas, gpus=gpus)
+        for day in range(30)
+        for areas in [{"effective": 600.0}]
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts, targets=targets))
+    lines = written(capsys, "--week", WEEK, "--format", "md").splitlines()
+    [budget] = [each for each in lines if each.startswith("| **Loss budget left**")]
+
+    assert budget.endswith(f"| {why} |")
+
+
 def test_what_did_not_happen_is_said_and_nothing_is_measured_of_it(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
