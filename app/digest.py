@@ -217,7 +217,7 @@ def _scope(monday: date, team: str, published: Mapping[str, Any]) -> filters.Sco
         workload=filters.ALL,
         weight=filters.WEIGHTS[0],
         first_day=monday,
-        last_day=min(sunday, complete or sunday),
+        last_day=min(sunday, complete or newest),
         data_starts=starts,
         newest_day=newest,
         is_complete=complete is not None and complete >= sunday,

@@ -247,6 +247,8 @@ def test_a_week_without_a_complete_day_is_told_as_far_as_the_data_goes() -> None
     said = report_text.freshness(SimpleNamespace(published=published, scope=scope))
 
     assert said.endswith("This week is not complete yet: told to Tue 3 Mar.")
+    assert (date(2026, 3, 2), date(2026, 3, 3)) == scope.now[2:]
+    assert "Tue 3 Mar" == digest._end(scope)
 
 
 def test_of_a_week_that_is_not_complete_like_days_are_compared() -> None:
