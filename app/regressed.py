@@ -63,6 +63,11 @@ def sentence(row: Mapping[str, Any]) -> str:
 
 def show(found: pl.DataFrame) -> None:
     """One sentence for each row of selects.REGRESSIONS, with a way to its evidence."""
+    known = int(found["known"][0])
+    if known > found.height:
+        st.caption(
+            f"{found.height} of {known}, the dearest first. The page Regressions lists all of them."
+        )
     for row in found.iter_rows(named=True):
         cost = money.cost(row["lost_gpu_seconds_per_day"])
         told = [

@@ -202,6 +202,9 @@ TARGETS: Final = "select team, ett_ratio from targets"
 
 # $1: team, which what all teams have is of as well
 REGRESSIONS: Final = """
+select
+    *,
+    count(*) over () as known
 from regressions
 where state = 'open' and ($1 = 'fleet' or team in ($1, 'fleet'))
 order by lost_gpu_seconds_per_day desc nulls last, started_on desc, team, metric

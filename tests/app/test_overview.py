@@ -297,9 +297,11 @@ def test_only_the_five_that_cost_most_are_listed(warehouse: Path) -> None:
         for number in range(8)
     ]
     with_regressions(warehouse, *many)
-    told = [text for text in markdown(open_page()) if "measure" in text]
+    page = open_page()
+    told = [text for text in markdown(page) if "measure" in text]
 
     assert ["7", "6", "5", "4", "3"] == [re.findall(r"measure\\-(\d)", text)[0] for text in told]
+    assert "5 of 8, the dearest first. The page Regressions lists all of them." in said(page)
 
 
 def test_of_regressions_of_unknown_cost_the_newest_is_first_as_on_their_page(
@@ -311,8 +313,10 @@ def test_of_regressions_of_unknown_cost_the_newest_is_first_as_on_their_page(
         for day in (1, 3, 2)
     ]
     with_regressions(warehouse, *unknown)
-    told = [text for text in markdown(open_page()) if "measure" in text]
+    page = open_page()
+    told = [text for text in markdown(page) if "measure" in text]
 
+    assert not any("the dearest first" in each for each in said(page))
     assert ["3", "2", "1"] == [re.findall(r"measure\\-(\d)", text)[0] for text in told]
 
 
