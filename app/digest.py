@@ -24,7 +24,13 @@ order by lost_gpu_seconds desc, job_id
 limit 10
 """
 CAUSES: Final = """
-select failure_domain, failure_category, attribution, interruptions, lost_gpu_seconds
+select
+    failure_domain,
+    failure_category,
+    attribution,
+    interruptions,
+    lost_gpu_seconds,
+    count(*) over () as known
 from window_causes($1, $2, $3, $4, 'all')
 order by lost_gpu_seconds desc, interruptions desc, failure_domain, failure_category
 limit 10

@@ -28,6 +28,7 @@ from app.report_text import (
     nothing,
     regression_lines,
     sorted_shares,
+    which_causes,
 )
 
 _POLICY: Final = (
@@ -220,8 +221,7 @@ def _causes(digest: Digest) -> str:
     ]
     head = ("cause", "attributed to", "interruptions", "GPU-hours lost")
     content = _table(head, rows) if rows else "<p>Nothing was interrupted.</p>"
-    first = "most frequent" if digest.silent else "dearest"
-    return _card("What stopped jobs", f"The {first} causes first.", content)
+    return _card("What stopped jobs", which_causes(digest), content)
 
 
 def _jobs(digest: Digest) -> str:

@@ -70,6 +70,7 @@ def markdown(digest: Digest) -> str:
         )
         if digest.causes.height
         else "Nothing was interrupted.",
+        *([which_causes(digest)] if digest.causes.height else []),
         "## Jobs that lost most",
         _table(
             ("job", "team", "GPUs", "attempts", "GPU-hours lost"),
@@ -120,7 +121,7 @@ def json_text(digest: Digest) -> str:
         "moves": _rows(digest.moves),
         "teams": _rows(digest.teams),
         "regressions": None if digest.regressions_unknown else _rows(digest.regressions),
-        "causes": _rows(digest.causes),
+        "causes": _rows(digest.causes.drop("known")),
         "jobs": _rows(digest.jobs),
     }
     return json.dumps(told, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -129,6 +130,14 @@ def json_text(digest: Digest) -> str:
 def about(digest: Digest, name: Callable[[str], str]) -> str:
     """What the numbers are of; `name` turns a team into what the line is for."""
     return filters.sentence(digest.scope, digest.window, name)
+
+
+def which_causes(digest: Digest) -> str:
+    """Which causes come first, and of how many they are where not all are listed."""
+    listed = digest.causes.height
+    known = int(digest.causes["known"][0]) if listed else 0
+    of_all = f"; {listed} of {known}" if known > listed else ""
+    return f"The {'most frequent' if digest.silent else 'dearest'} causes first{of_all}."
 
 
 def freshness(digest: Digest) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app import data, digest, regressed, report, report_text, words
-from tests.app import found, serving
+from tests.app import dumps, found, serving
 from tests.app.opening import open_page
 from tests.queries.engine import ingest
 
@@ -222,6 +222,25 @@ def test_what_did_not_happen_is_said_and_nothing_is_measured_of_it(
     assert "no recovery in these days" in [each.value for each in open_page().caption]
     assert "## What stopped jobs\n\nNothing was interrupted.\n" in said
     assert "p50 of 0" not in said
+
+
+@pytest.mark.parametrize(("causes", "said"), [(12, "; 10 of 12"), (10, "")])
+def test_the_causes_say_of_how_many_they_are(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], causes: int, said: str
+) -> None:
+    start = datetime(2026, 2, 24, 6)
+    stopped = (
+        dumps.attempt(f"{n}", 1, start, trains=600.0, outcome="failed", category=f"user_code/{n}")
+        for n in range(causes)
+    )
+    dumps.ingest(warehouse, [event for each in stopped for event in each], datetime(2026, 3, 2))
+    capsys.readouterr()
+    texts = [written(capsys, "--week", WEEK, "--format", kind) for kind in ("md", "html")]
+    listed = told(capsys, "--week", WEEK)["causes"]
+
+    assert all(f"The dearest causes first{said}." in each for each in texts)
+    assert 10 == len(listed)
+    assert not any("known" in each for each in listed)
 
 
 def test_a_week_that_is_not_complete_says_so(
