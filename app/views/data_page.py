@@ -74,8 +74,8 @@ select
 from window_team_areas('all', $1, $2)
 where area = 'unaccounted' and team <> 'fleet' and share_gpu_ratio is not null
 order by unaccounted_ratio desc, team
-limit 20
 """
+MOST_TEAMS = 20  # in the chart; the CSV has them all
 
 JOBS = """
 select
@@ -206,8 +206,11 @@ with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without s
         if teams.is_empty():
             st.caption("No instrumented job whose GPUs are known ran in these days.")
         else:
+            if teams.height > MOST_TEAMS:
+                rest = words.many(teams.height - MOST_TEAMS, "more team")
+                st.caption(f"The {MOST_TEAMS} with the largest share; {rest} in the CSV.")
             parts.chart(
-                unaccounted(teams, ALARM, parts.colours()),
+                unaccounted(teams.head(MOST_TEAMS), ALARM, parts.colours()),
                 alt="Unaccounted share of GPU-hours by team: "
                 + alts.listed((team, words.ratio(share, 2)) for team, _, share in teams.rows()),
                 stem="ett_data_unaccounted",

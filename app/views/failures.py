@@ -296,7 +296,8 @@ with parts.card("Messages that no rule knows", "Which pattern is worth adding?",
             "uncategorised share above."
         )
     else:
-        st.caption("Of all teams and all days.")
+        which = f", the {MOST_ROWS} most frequent" if unmatched.height == MOST_ROWS else ""
+        st.caption(f"Of all teams and all days{which}.")
         st.dataframe(
             unmatched,
             hide_index=True,

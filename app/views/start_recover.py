@@ -349,6 +349,9 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
             sql=waits.PUBLISHING,
         )
         st.caption("Of the GPU-hours in shutdown of the attempts that ended in these days.")
+        if team == filters.FLEET and teams.height > shown.height:
+            rest = words.many(teams.height - shown.height, "more team")
+            st.caption(f"The {MOST_TEAMS} teams that published most; {rest} in the CSV.")
 with (
     right,
     parts.card(

@@ -138,6 +138,26 @@ def test_nothing_is_compared_with_days_of_which_few_attempts_say_what_they_did(
     }
 
 
+def test_what_is_of_the_first_teams_says_so(folder: Path) -> None:
+    publishes = {"event": "phase_start", "phase": "shutdown", "stage": "model_publish"}
+    times = {"ts": "2026-03-02T10:30:00Z", "end_ts": "2026-03-02T10:31:00Z", "attempt": 1}
+    told = [
+        [*attempt(team, 1, STARTED, trains=3600.0, team=team), {**publishes, **times, **job}]
+        for team in (f"team-{number}" for number in range(22))
+        for job in [{"job_id": team}]
+    ]
+    ingest(folder, [event for events in told for event in events], AS_OF)
+
+    assert "The 12 teams that published most; 10 more teams in the CSV." in said(open_page(START))
+    assert "The 20 with the largest share; 2 more teams in the CSV." in said(open_page(DATA))
+
+
+def test_of_one_team_no_more_are_said_to_be_in_the_csv(folder: Path) -> None:
+    ingest(folder, attempt("a", 1, STARTED, trains=3600.0), AS_OF)
+
+    assert not any("in the CSV" in each for path in (START, DATA) for each in said(open_page(path)))
+
+
 def ended_at_once(job_id: str, **more: object) -> list[Event]:
     told = {"job_id": job_id, "ts": "2026-03-02T10:00:00Z", "gpus": 8, "team": "ranking", **more}
     return [{**told, "event": "attempt_start"}, {**told, "event": "attempt_end", "exit_code": 0}]
