@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ import polars as pl
 import streamlit as st
 
 from app import alts, data, filters, kpis, losses, money, openings, parts, tiles, words
+from app.charts.lines import Line
 
 # Those of a window have the parameters team, workload, first day, last day, then what they add.
 BY_DAY: Final = """
@@ -135,6 +136,20 @@ def stages_told(stages: pl.DataFrame) -> list[tuple[str, str]]:
         (stage, words.duration(seconds))
         for stage, seconds in stages.select("stage", "mean_seconds").rows()
     ]
+
+
+def lines_told(
+    days: pl.DataFrame,
+    last_day: date,
+    lines: Sequence[Line],
+    show: Callable[[float | None], str],
+) -> str:
+    """Each line of a panel in words; by its name where there are several."""
+    return "; ".join(
+        f"{f'{line.name}: ' if len(lines) > 1 else ''}"
+        f"{alts.by_day(days, last_day, line.column, show)}"
+        for line in lines
+    )
 
 
 def of_size(now: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> str:

@@ -298,7 +298,7 @@ with parts.card("PT2 compile", "Does the cache help, and is there more to compil
                         theme=None,
                         key=f"figure compile {title}",
                         config={"displayModeBar": False},
-                        alt=f"{title}: {alts.by_day(by_day, last, lines[0].column, show)}. {about}",
+                        alt=f"{title}: {waits.lines_told(by_day, last, lines, show)}. {about}",
                     )
         parts.footer(
             stem=chosen.stem("start-recover", "compile"),

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import polars as pl
 import pytest
 
-from app import regressed, waits
+from app import regressed, waits, words
 from app.charts.days import duration_axis, spread, stretches
 from app.charts.dumbbells import dumbbells
 from app.charts.lines import Line, lines_by_day
@@ -385,3 +385,15 @@ def test_what_is_not_known_of_a_regression_is_left_out() -> None:
     bare = {**REGRESSION, "change_ratio": None, "lost_gpu_seconds_per_day": None}
 
     assert regressed.sentence(bare).endswith("since Mon 2 Mar")
+
+
+def test_both_lines_of_a_panel_are_told() -> None:
+    days = pl.DataFrame({"day": [FIRST], "hit": [60.0], "miss": [300.0]})
+    both = (Line("hit", "hit"), Line("miss", "miss", "dash"))
+    hit = f"lowest 1 min on {words.day(FIRST)}, highest 1 min on {words.day(FIRST)}, last 1 min"
+    miss = hit.replace("1 min", "5 min")
+
+    assert f"hit: {hit} on {words.day(FIRST)}; miss: {miss} on {words.day(FIRST)}" == (
+        waits.lines_told(days, FIRST, both, words.duration)
+    )
+    assert waits.lines_told(days, FIRST, both[:1], words.duration).startswith("lowest 1 min on ")
