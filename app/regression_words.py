@@ -209,8 +209,10 @@ def difference(metric: str, number: float | None) -> str:
 
 
 def change(ratio: float | None) -> str:
-    """A relative change: `+41 %`."""
-    return words.UNKNOWN if ratio is None else f"{ratio * 100:+,.0f} %"
+    """A relative change: `+41 %`; of next to nothing any number of percent would be true."""
+    if ratio is None:
+        return words.UNKNOWN
+    return "over 100 times" if ratio >= 100 else f"{ratio * 100:+,.0f} %"
 
 
 def severity(name: str | None) -> str:

@@ -37,6 +37,7 @@ order by days.day
 ENDED: Final = "of attempts that ended in these days or ran on after them, each counted whole"
 NO_INTERVAL: Final = "no attempt that ended in these days or ran on after them saved twice"
 _WEEK: Final = 7
+_LEAST_TOLD: Final = 360.0  # seconds: a tenth of an hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,11 @@ def sentence(
     if coarse or not loop:
         return f"{said}.{coarse}"
     weekly = (loses - least) * loop / chosen.days * _WEEK
+    gained = words.hours(weekly)
+    gained = f"under {words.hours(_LEAST_TOLD)}" if words.is_nothing(gained) else gained
     of_whom = "the fleet" if chosen.team == filters.FLEET else name(chosen.team)
     return (
-        f"{said}, which is {words.hours(weekly)} {chosen.hours} a week less for {of_whom}, whose "
+        f"{said}, which is {gained} {chosen.hours} a week less for {of_whom}, whose "
         f"train loop took {words.hours(loop / chosen.days * _WEEK)} a week in these days."
     )
 

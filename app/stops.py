@@ -362,7 +362,7 @@ def _counted(now: Mapping[str, Any]) -> str:
 def _rate(value: float | None) -> str:
     if value is None or value >= 10_000:  # of few GPU-hours a rate may be anything
         return words.compact(value)
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+    return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
 
 
 def _swatch(shade: Shade, palette: Palette) -> str:

@@ -32,7 +32,7 @@ def listed(team: str) -> None:
     told = ", ".join(
         f"{words.count(counts[state])} {name}"
         for state, name in zip(
-            regression_rows.STATES, ("open", "gone by itself", "held back", "closed"), strict=True
+            regression_rows.STATES, ("open", "gone within days", "held back", "closed"), strict=True
         )
     )
     parts.scope(f"{whose} \u00b7 {told}")

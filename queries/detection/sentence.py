@@ -165,7 +165,8 @@ def _share(ratio: float) -> str:
 
 
 def _percent(ratio: float) -> str:
-    return f"{ratio * 100:+.0f} %"
+    # of next to nothing any number of percent would be true, and say nothing
+    return "over 100 times as much" if ratio >= 100 else f"{ratio * 100:+,.0f} %"
 
 
 def _day(day: date) -> str:

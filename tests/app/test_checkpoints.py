@@ -306,6 +306,12 @@ def test_the_scenario_of_the_source_is_a_link(saved: Path) -> None:
     )
 
 
+def test_a_gain_that_rounds_to_nothing_is_told_as_a_bound(saved: Path) -> None:
+    page = open_page(CHECKPOINTS, days="7", b="15", f="3", i="15")
+
+    assert any("which is under 0.1 GPU-hours a week less" in text for text in markdown(page))
+
+
 def test_where_the_model_is_too_coarse_no_gain_is_told(saved: Path) -> None:
     page = open_page(CHECKPOINTS, days="7", b="15", f="50", i="240")
 

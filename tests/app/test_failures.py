@@ -90,19 +90,22 @@ def test_the_numbers_are_those_of_the_attempts(stopped: Path) -> None:
     gpu_days = (8 * 3700 * 2 + 16 * 1900 * 2 + 8 * 1000 * 2 + 8 * 7300 * 2) / 86400
     shown = numbers(open_page(FAILURES, days="7", attribution="all"))
 
-    assert f"{4 / gpu_days * 1000:.1f}" == shown["Per 1,000 GPU-days"]
+    assert f"{4 / gpu_days * 1000:,.1f}" == shown["Per 1,000 GPU-days"]
     assert "1 h 56 min" == shown["Time between them"]  # 27,800 s of wall time, four times stopped
     assert "12.5 %" == shown["Preemption ratio"]
     assert "25.0 %" == shown["Infra share"]
     assert "25.0 %" == shown["Uncategorised"]
 
 
-def test_a_rate_of_a_few_gpu_seconds_is_still_read_at_a_glance(warehouse: Path) -> None:
-    short = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 60.0}, "failed")
+@pytest.mark.parametrize(("seconds", "told"), [(60.0, "180k"), (1200.0, "9,000.0")])
+def test_a_rate_of_a_few_gpu_seconds_is_still_read_at_a_glance(
+    warehouse: Path, seconds: float, told: str
+) -> None:
+    short = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": seconds}, "failed")
     serving.publish(warehouse, serving.Warehouse(attempts=[short]))
     shown = numbers(open_page(FAILURES, days="7", attribution="all"))
 
-    assert "180k" == shown["Per 1,000 GPU-days"]
+    assert told == shown["Per 1,000 GPU-days"]
 
 
 def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(
@@ -159,11 +162,11 @@ def test_failures_are_told_without_preemptions_too(stopped: Path) -> None:
 
     assert [
         "Without preemptions: 1 infra failure \u00b7 one in 7 h 43 min of attempts \u00b7 "
-        f"one in {gpu_days * 24:.1f} GPU-hours, {1000 / gpu_days:.1f} per 1,000 GPU-days."
+        f"one in {gpu_days * 24:.1f} GPU-hours, {1000 / gpu_days:,.1f} per 1,000 GPU-days."
     ] == of_infra
     assert [
         "Without preemptions: 3 failures \u00b7 one in 2 h 34 min of attempts \u00b7 "
-        f"one in {gpu_days * 24 / 3:.1f} GPU-hours, {3000 / gpu_days:.1f} per 1,000 GPU-days."
+        f"one in {gpu_days * 24 / 3:.1f} GPU-hours, {3000 / gpu_days:,.1f} per 1,000 GPU-days."
     ] == of_all
 
 

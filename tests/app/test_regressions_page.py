@@ -148,7 +148,7 @@ def test_what_is_open_for_all_teams_is_listed_for_each(warehouse: Path) -> None:
 
     assert ["all teams"] == page.dataframe[0].value["team"].tolist()
     assert any(
-        "` ads ` \u00b7 1 open, 0 gone by itself, 0 held back, 0 closed" in t for t in said(page)
+        "` ads ` \u00b7 1 open, 0 gone within days, 0 held back, 0 closed" in t for t in said(page)
     )
 
 

@@ -57,6 +57,16 @@ def test_one_that_is_over_says_until_when() -> None:
     assert " from 2 Mar to 6 Mar (" in sentence(replace(SLOWER, ended_on=date(2026, 3, 6)))
 
 
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [(0.41, "(+41 %, "), (12.5, "(+1,250 %, "), (1_660_927.05, "(over 100 times as much, ")],
+)
+def test_a_change_from_next_to_nothing_is_told_in_no_million_of_percent(
+    ratio: float, told: str
+) -> None:
+    assert told in sentence(replace(SLOWER, change_ratio=ratio))
+
+
 def test_one_of_a_single_day_says_on_which() -> None:
     assert " on 2 Mar (" in sentence(replace(SLOWER, ended_on=SLOWER.started_on))
 
@@ -81,11 +91,11 @@ def test_failures_name_their_most_frequent_cause() -> None:
     )
 
     assert sentence(told).startswith(
-        "Failures (storage) for all teams: 0.1 -> 1.2 per 1,000 GPU-days since 2 Mar (+1140 %"
+        "Failures (storage) for all teams: 0.1 -> 1.2 per 1,000 GPU-days since 2 Mar (+1,140 %"
     )
     assert "The largest part of it is storage/checkpoint_write: 0.1 -> 0.7 a day." in sentence(told)
     # each attempt counts as one
-    assert "0.1 -> 1.2 per 1,000 attempt-days since 2 Mar (+1140 %)" in sentence(
+    assert "0.1 -> 1.2 per 1,000 attempt-days since 2 Mar (+1,140 %)" in sentence(
         replace(told, lost_gpu_seconds_per_day=None, is_gpu_weighed=False)
     )
 
