@@ -304,6 +304,10 @@ def _row(
     earlier: Mapping[str, Any],
 ) -> None:
     measures, window, before = words.glossary(), opened.now, opened.before
+    runs_on = bool(habits.get("attempts_running_on"))
+    whose = "attempts that ended or ran on, each whole"
+    if runs_on and chosen.is_compared:
+        whose += ": not compared"
     every = filters.by_day(BY_DAY, chosen, chosen.weight)
     days = filters.within(every, *chosen.month[2:])
     unit = "gpu_seconds" if chosen.weight == "gpu" else "seconds"
@@ -364,17 +368,13 @@ def _row(
             measures["gain_seconds"],
             habits["gain_seconds"],
             # what ran on counts whole in these days, and in none before
-            None if habits.get("attempts_running_on") else earlier.get("gain_seconds"),
+            None if runs_on else earlier.get("gain_seconds"),
             label=f"To gain, {chosen.hours}",
             show=words.hours,
             difference=words.more_hours,
             rests_on=habits["attempts_with_interval"],
             rested_on=earlier.get("attempts_with_interval"),
-            note=money.beside(
-                "attempts that ended or ran on, each whole",
-                habits["gain_seconds"],
-                chosen.weight,
-            )
+            note=money.beside(whose, habits["gain_seconds"], chosen.weight)
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),
             series=[],

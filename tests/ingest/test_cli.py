@@ -35,7 +35,7 @@ from tests.ingest.warehouses import (
     life,
     run,
     takes_memory,
-)  # fmt: skip
+)
 from tests.queries.engine import ingest, rows, write_dump
 
 NOBODY = 65_534
