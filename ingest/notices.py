@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Generator, Sequence
 
 from watchfiles import Change, watch
 
 from ingest import arrivals
+from ingest.ending import Ending
 
 TICK_SECONDS = 1.0
 POLL_SECONDS = 5.0
@@ -25,7 +25,7 @@ _Changes = Generator[set[tuple[Change, str]], None, None]
 class Notices:
     """`wait` returns at least each second, and says whether it is worth to look at the files."""
 
-    def __init__(self, arguments: Sequence[str], stop: threading.Event) -> None:
+    def __init__(self, arguments: Sequence[str], stop: Ending) -> None:
         self._arguments = arguments
         self._stop = stop
         self._folders: dict[str, arrivals.Key] = {}

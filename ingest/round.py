@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ import duckdb
 
 from ingest import loader, plan, publish
 from ingest.arrivals import Sight, is_there
+from ingest.ending import Ending
 from ingest.errors import UnreadableDump
 from ingest.follow import Decision, Follower, Handled, moved, read_again
 from ingest.ledger import Incoming
@@ -53,7 +53,7 @@ class _Tally:
 class Round:
     """`load` what is due; publishes at most every `publish_every`."""
 
-    def __init__(self, opened: Warehouse, watch: Watch, news: News, stop: threading.Event) -> None:
+    def __init__(self, opened: Warehouse, watch: Watch, news: News, stop: Ending) -> None:
         self._warehouse = opened
         self._watch = watch
         self._news = news

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import duckdb
 
 from ingest import arrivals, facts, warehouse
 from ingest.collectors.base import Reading
+from ingest.ending import Ending
 from ingest.errors import IngestError, UnusableArguments, WarehouseBusy, WarehouseUnusable
 from ingest.formats import Format
 from ingest.moment import Moment
@@ -65,8 +65,8 @@ def run(watch: Watch) -> None:
 
 
 @contextmanager
-def _told_to_end() -> Iterator[threading.Event]:
-    stop = threading.Event()
+def _told_to_end() -> Iterator[Ending]:
+    stop = Ending()
     before = {
         number: signal.signal(number, lambda *_: stop.set())
         for number in (signal.SIGTERM, signal.SIGINT)
@@ -81,7 +81,7 @@ def _told_to_end() -> Iterator[threading.Event]:
 class _Watcher:
     """Looks, loads, publishes; `run` returns when it is told to end."""
 
-    def __init__(self, watch: Watch, stop: threading.Event) -> None:
+    def __init__(self, watch: Watch, stop: Ending) -> None:
         self._watch = watch
         self._settings_file = SettingsFile(watch.settings)
         self._stop = stop

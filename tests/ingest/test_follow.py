@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import shutil
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ import pytest
 
 from ingest import arrivals, dumps, facts, loader, plan, tails, warehouse
 from ingest.collectors.base import Reading
+from ingest.ending import Ending
 from ingest.moment import Moment
 from ingest.news import News
 from ingest.rotation import names
@@ -66,7 +66,7 @@ class Looks:
             facts.prepare(opened)
             due = self.news.due()
             # on a slow machine it publishes on the way, and then it is too early to publish again
-            while not Round(opened, watch, self.news, threading.Event()).load(due):
+            while not Round(opened, watch, self.news, Ending()).load(due):
                 due = []
 
     def ledger(self) -> list[tuple[object, ...]]:
