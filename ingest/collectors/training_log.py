@@ -66,6 +66,8 @@ def is_told_by(own: tuple[Pattern, ...], head: bytes) -> bool:
         for number, line in enumerate(head.splitlines(), 1)
         if not _RECORD.match(line) and not _EVENT.search(line)
     ]
+    if not lines:  # and nothing is worth compiling the patterns for
+        return False
     signs = Signs(patterns(own), _SOME_DAY)
     untimed = {_weight(sign) for sign in signs.read(lines)}
     steps = signs.untimed_steps + signs.unnumbered_steps
