@@ -43,6 +43,13 @@ where data_at between
 order by data_at
 """
 
+# Whose sources stopped longer ago hold no day back any more, and nobody ends them.
+_UNHEARD: Final = """
+select count(*) as attempts, max(ended_at) as heard_at
+from attempts
+where is_open and ended_at < (select data_at from publication) - interval 7 days
+"""
+
 # Streamlit leaves six empty lines above every page, and a card's caption as far from its title. Its
 # rings around what has the focus are half transparent, and many links have none; where a system
 # sets the colours, the rings vanish, and so do what is chosen, switches and sliders. What does not
@@ -155,6 +162,19 @@ def header(title: str, question: str, now: datetime, *, links_to_data: bool = Tr
             f"Source {words.code(source['source'])} ends on {words.instant(source['data_at'])} UTC,"
             " more than a day before the newest one."
         )
+    _tell_unheard()
+
+
+def _tell_unheard() -> None:
+    unheard = data.row(_UNHEARD)
+    if not (attempts := unheard.get("attempts")):
+        return
+    st.caption(
+        f"{words.many(attempts, 'attempt')} {'count' if attempts > 1 else 'counts'} as running "
+        f"with nothing known after {words.instant(unheard['heard_at'])} UTC: a source of theirs "
+        "has been silent for more than 7 days. No number holds what they did since; *Data & "
+        "definitions* lists when each source last spoke."
+    )
 
 
 @cache

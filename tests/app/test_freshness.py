@@ -66,6 +66,26 @@ def test_a_source_that_fell_behind_is_named_and_a_long_gone_one_is_not(warehouse
     assert ["Source ` slurm@a100 ` ends on "] == [each.value[:30] for each in page.warning]
 
 
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        (6, []),
+        (8, ["1 attempt counts as running with nothing known after "]),
+    ],
+)
+def test_what_runs_on_for_a_source_that_is_long_gone_is_told_of(
+    warehouse: Path, days: int, told: list[str]
+) -> None:
+    now = datetime.now(UTC).replace(tzinfo=None)
+    began = now - timedelta(days=days, minutes=1)
+    running = serving.Attempt("j", 1, began, {"effective": 60.0}, outcome="running")
+    ended = serving.Attempt("k", 1, began, {"effective": 60.0})
+    serving.publish(warehouse, serving.Warehouse(attempts=[running, ended], data_at=now))
+    captions = [each.value for each in open_page().caption]
+
+    assert told == [each[:53] for each in captions if "as running" in each]
+
+
 def with_data_that_ended(*, hours: int, folder: Path) -> AppTest:
     publish(folder, datetime.now(UTC).replace(tzinfo=None) - timedelta(hours=hours))
     return open_page()
