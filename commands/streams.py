@@ -43,7 +43,8 @@ class _Stderr(TextIOWrapper):
 
 
 def settle() -> None:
-    """Let stdin, stdout and stderr be there, and stdout and stderr fail as this module says.
+    """Let stdout and stderr be there, and fail as this module says. A stdin that is closed is None,
+    as Python has it, so that whoever wants to read it can say so.
 
     A character that a stream's encoding lacks stands as its escape.
     """
@@ -66,8 +67,8 @@ def _open_what_is_closed() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
+        if number and getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", closefd=False))
 
 
 def _over(stream: TextIO, kind: type[TextIOWrapper]) -> TextIOWrapper:

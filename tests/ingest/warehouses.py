@@ -58,9 +58,9 @@ class Run:
 
 
 def command(warehouse: Path, *arguments: object) -> list[str]:
-    """The command line of an ingest in a process of its own."""
-    words = ["--warehouse", warehouse, *arguments]
-    return [sys.executable, "-m", "ingest.cli", *map(str, words)]
+    """The command line of an ingest in a process of its own, as users run it."""
+    script = Path(sys.executable).with_name("ett-ingest")
+    return [str(script), *map(str, ("--warehouse", warehouse, *arguments))]
 
 
 def run(
