@@ -135,9 +135,7 @@ def dashboard(warehouse: Path) -> Iterator[str]:
     port = free_port()
     server = subprocess.Popen(
         [
-            sys.executable,
-            "-m",
-            "app.dashboard",
+            str(Path(sys.executable).with_name("ett-dashboard")),
             f"--port={port}",
             f"--warehouse={warehouse}",
         ],

@@ -45,8 +45,8 @@ class Stack:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self._hastened(name, text), encoding="utf-8")
-        exporter = [sys.executable, "-m", "app.monitoring.exporter"]
-        self._run(*exporter, "--warehouse", str(self.warehouse), "--port", str(self.exporter))
+        exporter = str(Path(sys.executable).with_name("ett-exporter"))
+        self._run(exporter, "--warehouse", str(self.warehouse), "--port", str(self.exporter))
         self._run(
             alertmanager,
             f"--config.file={self.folder}/alertmanager/alertmanager.yml",

@@ -312,8 +312,9 @@ def scribble(path: Path, block: int | None = None) -> None:
 
 def keeping(name: str, warehouse: Path, *arguments: Path, **environment: str) -> Ended:
     """`ett-warehouse` in a process of its own: this one has the published file open as a page."""
+    script = Path(sys.executable).with_name("ett-warehouse")
     done = subprocess.run(
-        [sys.executable, "-m", "ingest.keep", name, *arguments, "--warehouse", warehouse],
+        [script, name, *arguments, "--warehouse", warehouse],
         cwd=ROOT,
         env=os.environ | environment,
         capture_output=True,

@@ -22,7 +22,7 @@ import pytest
 from tests.monitoring.serving import Attempt, publish
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "app.monitoring.exporter")
+COMMAND = (str(Path(sys.executable).with_name("ett-exporter")),)
 
 pytestmark = pytest.mark.slow
 

@@ -306,7 +306,7 @@ def test_prometheus_scrapes_it_through_tls_with_a_password(pki: Path, follower: 
 def test_the_command_serves_what_its_web_config_says(pki: Path) -> None:
     config = written(pki, tls_server_config=TLS, basic_auth_users={"prom": HASH})
     port = free_port()
-    command = [sys.executable, "-m", "app.monitoring.exporter", f"--port={port}"]
+    command = [Path(sys.executable).with_name("ett-exporter"), f"--port={port}"]
     running = subprocess.Popen(
         [*command, f"--web-config={config}", f"--warehouse={pki / 'none'}"],
         cwd=pki,
