@@ -90,7 +90,7 @@ def page(digest: Digest) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{escape(title)}</h1><p>{escape(about(digest, words.whole))}</p>",
+            f"<h1>{escape(title)}</h1><p>{escape(about(digest, _name))}</p>",
             f'<p class="muted">{escape(freshness(digest))}</p>',
             f'<div class="numbers">{"".join(map(_number, digest.numbers))}</div>',
             *cards,
@@ -200,8 +200,9 @@ def _teams(digest: Digest) -> str:
 
 
 def _regressions(digest: Digest) -> str:
-    lines = [escape(line) for line in regression_lines(digest, words.whole)]
-    listed = "".join(f"<li>{line}</li>" for line in lines)
+    # clipped: no name in it turns the figures around that stand behind it
+    lines = regression_lines(digest, lambda told: words.clipped(told, 400))
+    listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return _card(
         "Regressions of this week",
         "What got worse, and is it real?",
@@ -287,4 +288,8 @@ def _is_name(column: int, rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _whom(digest: Digest) -> str:
-    return "the fleet" if digest.scope.team == "fleet" else words.clipped(digest.scope.team, 80)
+    return "the fleet" if digest.scope.team == "fleet" else _name(digest.scope.team)
+
+
+def _name(text: str) -> str:
+    return words.clipped(text, 80)

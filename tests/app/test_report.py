@@ -339,6 +339,32 @@ def test_a_hostile_fleet_is_text_in_every_format(
         assert serving.HOSTILE in {job["job_id"] for job in json.loads(text)["jobs"]}
 
 
+def test_no_name_turns_around_the_figures_behind_it(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team = "a\n\u202eb"
+    regression = {
+        "team": team,
+        "metric": "tts_p50_seconds",
+        "started_on": date(2026, 2, 25),
+        "state": "open",
+        "severity": "ticket",
+        "verdict": "slower",
+        "observed": 520.0,
+        "expected": 370.0,
+        "change_ratio": 0.41,
+        "lost_gpu_seconds_per_day": 310 * 3600.0,
+    }
+    attempt = serving.Attempt("job", 1, datetime(2026, 2, 25, 9), {"effective": 600.0}, team=team)
+    serving.publish(warehouse, serving.Warehouse(attempts=[attempt], regressions=[regression]))
+    page = written(capsys, "--week", WEEK, "--team", team, "--format", "html")
+
+    body = page.partition("<body>")[2]
+    assert "<p>a b \u00b7 all workloads" in body
+    assert " of a b: " in body
+    assert "\u202e" not in re.sub("<script.*?</script>", "", body, flags=re.DOTALL)
+
+
 def test_a_regression_is_a_sentence(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fleet = serving.fleet()
     regression = {
