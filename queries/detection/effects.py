@@ -91,11 +91,19 @@ def factor(panel: Panel, row: int, days: slice, seen: View) -> float:
     told = weight > 0
     if not told.any():
         return 1.0
-    # one day out of place must not size the others
-    middle = float(np.median(left[told]))
+    # one day out of place must not size the others; two say that it got worse, or better, meanwhile
+    least, most = _but_one(left[told])
     spread = method.CLIP / np.sqrt(np.where(told, precision, np.inf))
-    cut = np.clip(left, middle - spread, middle + spread)
+    cut = np.clip(left, least - spread, most + spread)
     return float(np.exp((cut * precision).sum() / precision.sum()))
+
+
+def _but_one(values: Floats) -> tuple[float, float]:
+    """The least and the most of all values but one at either end; of one or two their middle."""
+    if len(values) < 3:
+        return float(np.median(values)), float(np.median(values))
+    in_order = np.sort(values)
+    return float(in_order[1]), float(in_order[-2])
 
 
 def points(told: History, name: str, rows: list[int], found: int, days: slice) -> Iterator[Points]:

@@ -40,6 +40,36 @@ def test_an_open_regression_is_told_beside_the_smallest_that_would_have_been() -
     assert smallest == pytest.approx(before, rel=0.5)
 
 
+def test_what_gets_worse_meanwhile_is_held_against_what_was_expected_of_its_days() -> None:
+    slower = fleet(5, 3, DAYS, 15.0, STEADY, {(1, "trainer_init"): Step(FIRST, 1.5)})
+    later = (
+        (pl.col("team") == "team-1")
+        & (pl.col("metric") == "trainer_init_seconds")
+        & (pl.col("day") >= day(FIRST + 16))
+    )
+    twice = pl.when(later).then(math.log(2)).otherwise(0.0)
+    told = detect(
+        slower.with_columns(
+            total=pl.col("total") + twice * pl.col("exposure"),
+            squares=pl.col("squares") + 2 * twice * pl.col("total") + twice**2 * pl.col("exposure"),
+        ),
+        last_day(DAYS),
+        Settings(),
+    )
+    [(since, expected, change)] = rows(
+        told.regressions, "started_on", "expected", "change_ratio", metric="trainer_init_seconds"
+    )
+    days = told.points.filter(
+        pl.col("metric") == "trainer_init_seconds",
+        pl.col("series_team") == "team-1",
+        pl.col("day") >= since,
+    )
+    usual = (pl.col("expected").log() * pl.col("attempts")).sum() / pl.col("attempts").sum()
+
+    assert expected == pytest.approx(days.select(usual.exp()).item(), rel=0.03)
+    assert change == pytest.approx(1.5 * math.sqrt(2) - 1, abs=0.15)
+
+
 def test_what_it_makes_slower_elsewhere_is_listed_as_symptoms() -> None:
     told = found({(1, "trainer_init"): Step(FIRST, 1.5)})
     symptoms = rows(told.symptoms, "symptom_team", "symptom_metric", metric="trainer_init_seconds")
