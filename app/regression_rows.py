@@ -29,9 +29,10 @@ _DETECTOR: Final = "select failed_because from detector"
 # any warehouse has these columns
 OPEN: Final = "select count(*) as open from regressions where state = 'open'"
 
-# $1: team. Of a series that cannot be judged it is not known what it would have shown.
+# $1: team. Of a series that cannot be judged it is not known what it would have shown; one that
+# fell silent may have been judged before, which an older release does not tell.
 _JUDGED: Final = """
-select count(smallest_change_ratio) as judged
+select count(columns('^(smallest_change_ratio|judged_from)$'))
 from quiet_series
 where $1 = 'fleet' or team = $1
 """
@@ -135,10 +136,12 @@ def is_told() -> bool:
 
 
 def is_judged(team: str) -> bool:
-    """Whether any series of the team, or of `fleet` any at all, could have shown a change."""
+    """Whether any series of the team, or of `fleet` any at all, could show a change, or ever could
+    have.
+    """
     if not data.frame(LIST, team).is_empty():
         return True
-    return is_told() and bool(data.row(_JUDGED, team)["judged"])
+    return is_told() and any(data.row(_JUDGED, team).values())
 
 
 def title() -> str:

@@ -47,7 +47,7 @@ class Found:
     `regressions`: see docs/detection.md. `gates`: each gate with its value. `symptoms`: what else
     moved. `points`: days around it, `series_team` being the team itself or another beside it.
     `teams`: how much each team adds to a change of the fleet. `quiet`: of every series why nothing
-    is told of it, and the smallest change that it could have shown.
+    is told of it, the smallest change that it could have shown, and since when it was judged.
     """
 
     regressions: pl.DataFrame
@@ -130,6 +130,7 @@ SCHEMAS: dict[str, dict[str, type[pl.DataType]]] = {
         "baseline_days": pl.Int64,
         "baseline_observations": pl.Float64,
         "smallest_change_ratio": pl.Float64,
+        "judged_from": pl.Date,
     },
 }
 
@@ -354,7 +355,14 @@ def _quiet(histories: tuple[History, History], groups: list[Group]) -> Iterator[
                 "baseline_days": int(newest.baseline.span[row]),
                 "baseline_observations": newest.baseline.observations[row],
                 "smallest_change_ratio": smallest[row],
+                "judged_from": _judged_from(told, row),
             }
+
+
+def _judged_from(told: History, row: int) -> date | None:
+    """The first day with a value and a baseline to hold it against; None: there was none yet."""
+    days = np.flatnonzero((told.panel.weight[row] > 0) & np.isfinite(told.opening[row]))
+    return series.day_of(told.panel.begins, int(days[0])) if len(days) else None
 
 
 def _day(panels: Panels, number: int) -> date:

@@ -150,6 +150,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
         "baseline_days": "bigint",
         "baseline_observations": "double",
         "smallest_change_ratio": "double",
+        "judged_from": "date",
     },
     "changes": {
         "changed_at": "timestamp",
@@ -364,6 +365,7 @@ def whole() -> Rows:
                 "baseline_days": 60,
                 "baseline_observations": 3.0,
                 "smallest_change_ratio": None,
+                "judged_from": None,
             },
             {
                 "team": "feed",
@@ -373,6 +375,7 @@ def whole() -> Rows:
                 "baseline_days": 60,
                 "baseline_observations": 900.0,
                 "smallest_change_ratio": -0.096,
+                "judged_from": SINCE,
             },
         ],
         "changes": [

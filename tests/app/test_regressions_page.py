@@ -181,6 +181,18 @@ def test_nothing_is_not_said_to_be_well_before_any_series_was_judged(
         assert not any("Nothing is open" in t or "Nothing got worse" in t for t in told)
 
 
+def test_a_series_that_fell_silent_was_judged_before(warehouse: Path) -> None:
+    silent = {"held_back_by": "no_data", "smallest_change_ratio": None, "judged_from": found.SINCE}
+    quiet = [row | silent for row in found.whole()["quiet_series"]]
+    publish(warehouse, {"quiet_series": quiet})
+
+    for path, good in ((PAGE, "Nothing is open"), (OVERVIEW, "Nothing got worse")):
+        told = said(open_page(path, team="ads"))
+
+        assert any(good in text for text in told)
+        assert not any("No series has been judged yet" in text for text in told)
+
+
 def test_quiet_series_say_why_nothing_is_told(told: Path) -> None:
     page = open_page(PAGE)
     page.session_state["quiet series"] = True

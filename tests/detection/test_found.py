@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import date, timedelta
 
 import polars as pl
 import pytest
@@ -378,6 +378,18 @@ def test_a_team_that_vanished_has_no_data(quiet: pl.DataFrame) -> None:
     gone = quiet.filter((pl.col("team") != "team-0") | (pl.col("day") < day(100)))
 
     assert {"no_data"} == whys(gone)["team-0"]
+
+
+@pytest.mark.parametrize(("ran", "judged_from"), [(60, None), (100, day(63))])
+def test_a_team_that_fell_silent_says_whether_it_was_ever_judged(
+    quiet: pl.DataFrame, ran: int, judged_from: date | None
+) -> None:
+    gone = quiet.filter((pl.col("team") != "team-0") | (pl.col("day") < day(ran)))
+    told = detect(gone, last_day(DAYS), Settings()).quiet
+    since = rows(told, "judged_from", team="team-0", metric="trainer_init_seconds")
+
+    assert {"no_data"} == whys(gone)["team-0"]
+    assert [(judged_from,)] == since
 
 
 def test_a_renamed_team_starts_anew(quiet: pl.DataFrame) -> None:

@@ -9,6 +9,8 @@ select
     baseline_days,
     baseline_observations,
     case when not isnan(smallest_change_ratio) then smallest_change_ratio end
-        as smallest_change_ratio
+        as smallest_change_ratio,
+    -- null: no value of it was ever held against a baseline
+    judged_from
 from found_quiet
 order by team asc, metric asc
