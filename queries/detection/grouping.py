@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from queries.detection import effects, method
-from queries.detection.episodes import Ending, Episode, History, least_told
+from queries.detection.episodes import Ending, Episode, History, View, least_told
 from queries.detection.metrics import Depth, Kind, is_part, metric, related
 from queries.detection.series import FLEET
 
@@ -87,6 +87,8 @@ def grouped(levels: History, rates: History) -> list[Group]:
         later = _place(change, groups, (levels, rates))
         if later is not None:
             heapq.heappush(waiting, (_place_in_line(later), later))
+    for wide in [each for each in groups if each.is_wide]:
+        _let_go(wide, groups)
     return groups
 
 
@@ -150,8 +152,11 @@ def _place_in_line(change: Change) -> tuple[bool, int, int, float, str, str, int
 
 def evidence(history: History, episode: Episode, day: int) -> float:
     """How far from chance the days since the onset are, in spreads of their mean."""
-    seen = history.view(episode.row, day)
-    z, precision = seen.between(episode.onset, day)
+    return _evidence(history.view(episode.row, day), episode.onset, day)
+
+
+def _evidence(seen: View, first: int, last: int) -> float:
+    z, precision = seen.between(first, last)
     cut = np.where(np.isnan(z), 0.0, np.clip(z, method.LOWER_CUT, 6.0))
     weight = np.sqrt(precision)
     spread = np.sqrt((weight**2).sum())
@@ -216,6 +221,37 @@ def _open_wide(wide: Group, groups: list[Group]) -> None:
     for group in _taken_in(wide.lead, groups):
         group.within = wide
     groups.append(wide)
+
+
+def _let_go(wide: Group, groups: list[Group]) -> None:
+    """What is still worse for a team after all others went back is the team's own."""
+    for group in groups:
+        if group.within is wide and _outlasts(group.lead, wide.lead):
+            group.within = None
+    for change in _in_order(wide.symptoms):
+        is_same = change.metric == wide.lead.metric or _is_same_phase(change, wide.lead)
+        if change.team == FLEET or not is_same or not _outlasts(change, wide.lead):
+            continue
+        own = [each for each in groups if each.lead.team == change.team and each.within is None]
+        home = next((each for each in own if _follows(change, each.lead)), None)
+        if home is None:
+            groups.append(Group(change))
+        else:
+            home.symptoms.append(change)
+
+
+def _outlasts(change: Change, lead: Change) -> bool:
+    """Whether it was told, and goes on for over a week after what it is part of was over."""
+    own, whole = change.episode, lead.episode
+    if own.opened is None or whole.last is None or whole.ending is not Ending.RECOVERED:
+        return False
+    since = whole.last + 1
+    last = change.history.panel.days - 1 if own.last is None else own.last
+    if last - whole.last <= _NEAR_DAYS:
+        return False
+    # it may only not be known yet that it is back
+    seen = change.history.view(own.row, own.found)
+    return _evidence(seen, since, last) >= _LEAST_EVIDENCE
 
 
 def _taken_in(lead: Change, groups: list[Group]) -> list[Group]:

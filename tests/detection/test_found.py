@@ -392,6 +392,27 @@ def test_a_team_that_fell_silent_says_whether_it_was_ever_judged(
     assert [(judged_from,)] == since
 
 
+@pytest.mark.parametrize("first", [FIRST - 16, FIRST - 20])
+def test_what_stays_worse_for_a_team_when_all_others_went_back_is_told_of_it(first: int) -> None:
+    outage = Step(FIRST - 20, 1.8, lasts=12)
+    own = {(None, "pt2_compile"): outage, (0, "pt2_compile"): Step(first, 1.6)}
+    told = found(own, teams=8, per_day=12.0, world=World(job_spread=0.5))
+    compiled = rows(told.regressions, "team", "state", metric="pt2_compile_seconds", was_open=True)
+
+    assert {("fleet", "closed"), ("team-0", "open")} <= set(compiled)
+    assert compiled.count(("team-0", "open")) == 1
+
+
+@pytest.mark.parametrize("days_after", [7, 8, 9, 10])
+def test_a_team_that_went_back_with_all_others_is_not_told_of_again(days_after: int) -> None:
+    outage = fleet(14, 3, 140, 12.0, World(), {(None, "pt2_compile"): Step(100, 1.5, lasts=15)})
+    told = detect(outage, day(114 + days_after), Settings())
+
+    assert [("fleet", "closed")] == rows(
+        told.regressions, "team", "state", metric="pt2_compile_seconds"
+    )
+
+
 def test_a_renamed_team_starts_anew(quiet: pl.DataFrame) -> None:
     is_renamed = (pl.col("team") == "team-0") & (pl.col("day") >= day(120))
     name = pl.when(is_renamed).then(pl.lit("other (team)")).otherwise("team")
