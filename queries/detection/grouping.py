@@ -216,10 +216,13 @@ def _can_wait(change: Change) -> bool:
 
 
 def _open_wide(wide: Group, groups: list[Group]) -> None:
-    """A regression of the fleet takes in what teams were told of it before."""
+    """A regression of the fleet takes in what teams were told of it before; a near miss of it only
+    their near misses.
+    """
     wide.is_wide = True
     for group in _taken_in(wide.lead, groups):
-        group.within = wide
+        if wide.lead.episode.opened is not None or group.lead.episode.opened is None:
+            group.within = wide
     groups.append(wide)
 
 

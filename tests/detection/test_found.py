@@ -403,6 +403,21 @@ def test_what_stays_worse_for_a_team_when_all_others_went_back_is_told_of_it(fir
     assert compiled.count(("team-0", "open")) == 1
 
 
+def test_a_near_miss_of_all_teams_holds_no_team_back_that_is_told() -> None:
+    own = {(0, "pt2_compile"): Step(100, 1.6, lasts=12), (1, "trainer_init"): Step(104, 1.5)}
+    slower = fleet(17, 3, 140, 12.0, World(job_spread=0.5), own)
+    told = {each: detect(slower, day(each), Settings()).regressions for each in (109, 110)}
+
+    assert ["held_back", "open"] == [
+        rows(each, "state", team="fleet", metric="pt2_compile_seconds")[0][0]
+        for each in told.values()
+    ]
+    assert [("open", None), ("held_back", "fleet_wide")] == [
+        rows(each, "state", "held_back_by", team="team-0", metric="pt2_compile_seconds")[0]
+        for each in told.values()
+    ]
+
+
 @pytest.mark.parametrize("days_after", [7, 8, 9, 10])
 def test_a_team_that_went_back_with_all_others_is_not_told_of_again(days_after: int) -> None:
     outage = fleet(14, 3, 140, 12.0, World(), {(None, "pt2_compile"): Step(100, 1.5, lasts=15)})
