@@ -25,6 +25,7 @@ from ingest.collectors.torchelastic_runs import (
 )
 from ingest.collectors.torchelastic_signs import MARKS, recognises
 from ingest.collectors.training_log import trainer_events
+from ingest.collectors.training_log_signs import Sign
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
 
@@ -82,7 +83,7 @@ def _told(dump: Dump, clock: Clock, reader: Reader, reading: Reading) -> Iterato
 def _with_trainer(
     dump: Dump,
     reader: Reader,
-    trainer: Callable[[Dump], Iterator[Event]],
+    trainer: Callable[[Dump], Iterator[Event | Sign]],
     batches: Iterator[list[Line]],
 ) -> Iterator[Event | Rejected]:
     """What torchrun says, and what the trainer says on the other lines, as both wrote into one
@@ -97,33 +98,36 @@ def _with_trainer(
             heard.extend(_heard(reader, batch, others))
             yield from others
 
-    for event in trainer(replace(dump, lines=overheard)):
+    for told in trainer(replace(dump, lines=overheard)):
         yield from heard
         heard.clear()
-        yield from reader.of_trainer(event)
+        yield from reader.of_evidence(told) if isinstance(told, Sign) else reader.of_trainer(told)
     yield from heard
     yield from reader.close_trainer()
 
 
 def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Event | Rejected]:
-    """What those lines tell that are marked, or that follow one which goes on. All that are none of
-    torchrun's are added to `others`.
+    """What those lines tell that are marked, or that follow one which goes on. All are added to
+    `others`, empty where they are torchrun's: so each keeps its number.
     """
     at = 0
     for place in [*marked([line for _, line in batch], MARKS), len(batch)]:
         while at < place and (reader.is_busy or batch[at][0] == 1):
             yield from reader.hear(*batch[at], batch[max(0, at - _LOOKED_BACK) : at])
-            if not reader.took_it:
-                others.append(batch[at])
+            others.append(_without(batch[at], reader))
             at += 1
         if at <= place:
             others += batch[at:place]
             at = place
             if place < len(batch):
                 yield from reader.hear(*batch[place], batch[max(0, place - _LOOKED_BACK) : place])
-                if not reader.took_it:
-                    others.append(batch[place])
+                others.append(_without(batch[place], reader))
                 at = place + 1
+
+
+def _without(line: Line, reader: Reader) -> Line:
+    number, text = line
+    return (number, b"" if reader.took_it else text)
 
 
 def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:

@@ -39,8 +39,9 @@ class Launch:
     `generation` is the agent's own count of restarts. Workers that it starts anew because others
     asked for it are not in it: `rejoins` counts those, and after one, up to a failure of this
     agent's own workers, which generation runs is not known here. `pauses` are those of all
-    launches of a file, `pause` is this one's newest. `completed_us` is when the trainer that wrote
-    into the same file said that it is done. `ready_us` is when its first workers were started.
+    launches of a file, `own_pauses` this one's, and `pause` is its newest. `completed_us` is when
+    the trainer that wrote into the same file said that it is done. `ready_us` is when its first
+    workers were started.
     """
 
     run: Run
@@ -69,6 +70,7 @@ class Launch:
     has_rejoined: bool = False
     pauses: list[Pause] = field(default_factory=list)
     pause: Pause | None = None
+    own_pauses: list[Pause] = field(default_factory=list)
     has_trainer: bool = False
     completed_us: int | None = None
     is_closed: bool = False
@@ -108,6 +110,15 @@ class Launch:
         """Move the latest time that anything tells."""
         if at_us is not None:
             self.seen_us = at_us if self.seen_us is None else max(self.seen_us, at_us)
+
+    def round_at(self, at_us: int) -> int | None:
+        """The generation whose workers ran at a time, or had died of late: they start anew later.
+        Not known where other agents made it start them anew.
+        """
+        if self.round is None or self.rejoins:
+            return None
+        ahead = sum(pause.until_us is None or pause.until_us > at_us for pause in self.own_pauses)
+        return self.round - ahead
 
     def rank_of(self, local_rank: int | None) -> int | None:
         """The rank of a worker: torchrun numbers those of a node in a row."""
@@ -248,6 +259,7 @@ def close(launch: Launch) -> Iterator[Event]:
 def _pause(launch: Launch, from_us: int) -> None:
     launch.pause = Pause(launch.run_id, from_us)
     launch.pauses.append(launch.pause)
+    launch.own_pauses.append(launch.pause)
 
 
 def _is_later(launch: Launch, at_us: int | None) -> bool:
@@ -334,6 +346,16 @@ def _failure(launch: Launch, failure: Failure, end_us: int) -> Event:
     at_us = min(end_us if failure.at_us is None else failure.at_us, end_us)
     event = _event(launch, at_us, EventKind.FAILURE, f"failure of {failure.component} {who}")
     _say_all(event, failure)
+    return event
+
+
+def in_generation(launch: Launch, generation: int | None, failure: Event) -> Event:
+    """A failure that a line of the launch's log is evidence of, at its own time."""
+    event: Event = {**failure, **of_launch(launch)}
+    if launch.key is not None:
+        event["run_key"] = launch.key
+    if generation is not None:
+        event["run_generation"] = generation
     return event
 
 

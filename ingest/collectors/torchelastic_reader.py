@@ -39,11 +39,14 @@ from ingest.collectors.torchelastic_text import (
     unlabelled,
 )
 from ingest.collectors.torchelastic_training import Pause, Told, Training
+from ingest.collectors.training_log_failures import Failures as Evidence
+from ingest.collectors.training_log_signs import Sign
 from ingest.events import Event, EventKind, Outcome, Reason, Rejected
 
 _MOST_LAUNCHES = 4096
 _MOST_UNTIMED = 1000
 _MOST_EARLY = 64
+_MOST_SPOKEN = 16_384
 _LIST_LINES = 24
 _WHOLE_FILE = 4 * 1024 * 1024
 
@@ -52,7 +55,6 @@ _CANCELLED = re.compile(
     rb"(?:CANCELLED|FAILED|KILLED) AT (\S{1,40}?)(?: DUE (?:TO )?(.{1,80}?))? \*\*\*"
 )
 _BACKGROUND = (b"checkpoint request", b"checkpoint save request", b"Checkpoint save failed")
-_OOM_KILL = re.compile(rb"oom[-_ ]?kill", re.IGNORECASE)
 _OUTCOMES = {b"PREEMPTION": Outcome.PREEMPTED, b"TIME LIMIT": Outcome.TIMEOUT}
 
 _Key = tuple[str | int | None, ...]
@@ -88,6 +90,10 @@ class Reader:
     _training: Training = field(default_factory=Training)
     _pauses: list[Pause] = field(default_factory=list)
     _is_stamped: bool = False
+    # in which line, and when; the trainer's lines are read some batches behind
+    _spoke: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_MOST_SPOKEN))
+    _evidence: Evidence = field(default_factory=Evidence)
+    _evidence_of: tuple[str | None, int | None] = (None, None)
     _trained: Launch | None = None  # the launch that the trainer spoke in last
 
     @property
@@ -120,22 +126,49 @@ class Reader:
 
     def of_trainer(self, event: Event) -> Iterator[Event]:
         """What the trainer says in this file, as of the run whose launch had begun last."""
-        for launch in reversed(self._begun):
-            if launch.began_us is not None and launch.began_us <= event["at_us"]:
-                self._trained = launch
-                if event["event"] == EventKind.ATTEMPT_END:
-                    yield from launches.complete(launch, event["at_us"])
-                    return
-                # who goes on after it was done was started anew, and is not done yet
-                launch.has_trainer, launch.completed_us = True, None
-                of = Told(launch.run_id, launch.began_us, launch.ready_us or launch.began_us)
-                for told in self._training.hear(event, of, self._pauses):
-                    yield {**told, **launches.of_launch(launch)}
-                yield {**event, **launches.of_launch(launch)}
+        launch = self._begun_by(event["at_us"])
+        if launch is not None and launch.began_us is not None:
+            self._trained = launch
+            if event["event"] == EventKind.ATTEMPT_END:
+                yield from launches.complete(launch, event["at_us"])
                 return
+            # who goes on after it was done was started anew, and is not done yet
+            launch.has_trainer, launch.completed_us = True, None
+            of = Told(launch.run_id, launch.began_us, launch.ready_us or launch.began_us)
+            for told in self._training.hear(event, of, self._pauses):
+                yield {**told, **launches.of_launch(launch)}
+            yield {**event, **launches.of_launch(launch)}
+            return
         is_end = event["event"] == EventKind.ATTEMPT_END
         if not is_end or all(launch.is_silent_of_end for launch in self._begun):
             yield self._loose(event)
+
+    def of_evidence(self, sign: Sign) -> Iterator[Event]:
+        """What a line of this file that is evidence of a failure says, as of the launch and the
+        generation that it was told in.
+        """
+        at_us = sign.at_us or max(sign.before_us or 0, self._agent_spoke_us(sign.line_number))
+        if not at_us:
+            return
+        launch = self._begun_by(at_us)
+        generation = None if launch is None else launch.round_at(at_us)
+        place = (None if launch is None else launch.key, generation)
+        if self._evidence_of != place:
+            self._evidence_of, self._evidence = place, Evidence()
+        failure = self._evidence.told(at_us, sign.line_number, sign.text, sign.label)
+        if failure is None:
+            return
+        if launch is None:
+            yield self._loose(failure)
+        else:
+            yield launches.in_generation(launch, generation, failure)
+
+    def _begun_by(self, at_us: int) -> Launch | None:
+        """The launch that had begun last by a time."""
+        for launch in reversed(self._begun):
+            if launch.began_us is not None and launch.began_us <= at_us:
+                return launch
+        return None
 
     def close_trainer(self) -> Iterator[Event]:
         """The trainer says nothing more in this file."""
@@ -197,8 +230,6 @@ class Reader:
             self.run.hear(text)
             self._teach()
             yield from self._cancelled(number, text, cancelled)
-        elif b"slurm" in text and _OOM_KILL.search(text):
-            self._note_failure(number, text, "slurmstepd")
         elif b"SLURM" in text or b"restart=" in text or b"lurm" in text:
             self.run.hear(text)
             self._teach()
@@ -207,6 +238,8 @@ class Reader:
         self.is_year_guessed = self.is_year_guessed or message.is_year_guessed
         self.is_undated = self.is_undated or message.is_undated
         self.is_timeless = self.is_timeless or message.at_us is None
+        if message.at_us is not None:
+            self._spoke.append((message.line, message.at_us))
         key = (label.rank, label.host, message.pid)
         launch = self._launches.get(key)
         if launch is None or agent.begins(message, launch):
@@ -341,6 +374,10 @@ class Reader:
                 own = launches.agents_own(caught.line, caught.message, launch.seen_us)
                 yield from launches.fail(launch, own, launch.seen_us)
 
+    def _agent_spoke_us(self, line: int) -> int:
+        """When an agent last spoke above a line; 0 where none did."""
+        return next((at_us for number, at_us in reversed(self._spoke) if number < line), 0)
+
     def _time_before(self) -> int | None:
         """When the last line was written that tells it, a little before the line that is read."""
         for _, line in reversed(self._before):
@@ -391,12 +428,6 @@ class Reader:
                     "attrs": json.dumps({"line": number}),
                 }
             )
-
-    def _note_failure(self, number: int, text: bytes, component: str) -> None:
-        message = text.decode("utf-8", "replace").strip()
-        failure = Failure(number, message=message, component=component)
-        for launch in self._current():
-            launches.hear_exception(launch, failure)
 
     def _error_file(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         """A worker's or the agent's error file: one object, or several if files were joined."""

@@ -153,14 +153,23 @@ def _is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
     return any(not key.rpartition(":")[2].isdecimal() for key in job_keys)
 
 
-def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event]:
+def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event | Sign]:
     """What the trainer tells in a log that also tells who launched it: phases, steps, what was
-    restored, and that it is done, of no job and no launch. The launcher's collector knows those,
-    and other ends. Its lines are asked for once.
+    restored, and that it is done, of no job and no launch; and lines that are evidence of a
+    failure. The launcher's collector knows those, when it was, tracebacks, and other ends. Its
+    lines are asked for once.
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
-    for event in _events(signs, run, signs.read(dump.lines())):
+    for told in signs.read(dump.lines()):
+        yield from _trainers_own(_of_one(signs, run, told))
+        if isinstance(told, Sign) and told.means is Means.FAILURE:
+            yield told
+    yield from _trainers_own(run.close(signs.last_us(), signs.first_us))
+
+
+def _trainers_own(events: Iterable[Event]) -> Iterator[Event]:
+    for event in events:
         is_done = event.get("outcome") == Outcome.COMPLETED
         if event["event"] in _TRAINERS_OWN or is_done or "resumed_from_step" in event:
             event.pop("job_id", None)

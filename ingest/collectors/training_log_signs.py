@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from ingest.collectors.base import Block, Line
@@ -80,7 +81,12 @@ class Signs:
 
     def read(self, lines: Iterable[Line]) -> Iterator[Sign | Step | Trace]:
         """All signs in the order of the lines, which are taken to be numbered without gaps."""
-        for sign in self._read(_batches(lines), are_many=False):
+        told = iter(lines)
+        first = next(told, None)
+        if first is None:
+            return
+        self._first, _ = first
+        for sign in self._read(_batches(chain([first], told)), are_many=False):
             assert not isinstance(sign, Steps)
             yield sign
 
@@ -92,9 +98,10 @@ class Signs:
         self, batches: Iterable[list[bytes]], *, are_many: bool
     ) -> Iterator[Sign | Step | Steps | Trace]:
         for batch in batches:
+            is_first = not self._batch
             self._first += len(self._batch)
             self._before, self._batch = self._batch[-_LOOKED_BACK:], batch
-            if self._first == 1:
+            if is_first:
                 self.first_us = self._first_time()
             yield from self._signs(are_many=are_many)
         yield from self._traces.close()

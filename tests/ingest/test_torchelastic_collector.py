@@ -426,8 +426,65 @@ def test_an_oom_kill_of_the_node_stands_beside_the_signal(tmp_path: Path) -> Non
     oom = "slurmstepd: error: Detected 1 oom_kill event in StepId=1153.0."
     told = events_of(written(tmp_path, *begins(0), *starts(2), oom, *fails(50, -9)))
 
-    assert [("slurmstepd", oom)] == [
-        (event["component"], event["message"]) for event in failures(told) if "component" in event
+    assert [(oom, None), ("Signal 9 (SIGKILL) received by PID 9000", 9)] == [
+        (event["message"], event.get("signal")) for event in failures(told)
+    ]
+
+
+@pytest.mark.parametrize("told_before", [True, False], ids=["INFO", "default level"])
+def test_what_slurm_says_of_a_kill_when_the_agent_is_gone_is_of_its_last_workers(
+    tmp_path: Path, told_before: bool
+) -> None:
+    oom = "slurmstepd: error: Detected 1 oom_kill event in StepId=1153.0."
+    begun = [*begins(0), *starts(2), *fails(30, 1, left=3), *starts(35, restart=1)]
+    log = [
+        *(begun if told_before else ()),
+        *fails(50, -9),
+        *table((0, -9, "2026-11-20_05:42:27", "Signal 9")),
+        oom,
+    ]
+    told = events_of(written(tmp_path, *log))
+    killed = next(event for event in failures(told) if event["message"] == oom)
+
+    assert (50.0, 1 if told_before else None, len(log)) == (
+        since_begun(killed["at_us"]),
+        killed.get("run_generation"),
+        json.loads(killed["attrs"])["line"],
+    )
+
+
+def test_a_watchdog_that_aborts_its_process_says_why_in_lines_of_its_own(tmp_path: Path) -> None:
+    watchdog = (
+        "[rank1]:[E1120 05:42:{}.426415540 ProcessGroupNCCL.cpp:1895] [PG ID 0 Rank 1] Process "
+        "group watchdog thread terminated with exception: CUDA error: uncorrectable ECC error "
+        "encountered"
+    )
+    log = [
+        *begins(0), *starts(2), watchdog.format("05"), *fails(30, -6, local_rank=1, left=3),
+        *starts(35, restart=1), watchdog.format("25"), *fails(50, -6, local_rank=1),
+    ]  # fmt: skip
+    told = [e for e in failures(events_of(written(tmp_path, *log))) if "watchdog" in e["message"]]
+
+    assert [
+        (log.index(watchdog.format(second)) + 1, 1, f"8489@{BEGUN}000000", generation)
+        for generation, second in enumerate(("05", "25"))
+    ] == [
+        (json.loads(e["attrs"])["line"], e["rank"], e["run_key"], e["run_generation"]) for e in told
+    ]
+
+
+def test_a_line_of_the_trainer_keeps_its_number_behind_many_that_no_agent_spoke_in(
+    tmp_path: Path,
+) -> None:
+    chatter = ["SLURM_JOB_ID=1153"] * 5_000
+    xid = "NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus."
+    log = [*chatter, *begins(0), *starts(2), xid, *fails(50, 1)]
+    told = events_of(written(tmp_path, *log))
+
+    assert [(log.index(xid) + 1, xid)] == [
+        (json.loads(event["attrs"])["line"], event["message"])
+        for event in failures(told)
+        if "Xid" in event["message"]
     ]
 
 
