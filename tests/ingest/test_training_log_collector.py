@@ -1265,6 +1265,20 @@ def test_a_traceback_ends_with_its_exception_whatever_its_head_stands_behind(bef
     assert [(0.0, 10), (50.0, 20)] == steps(told)
 
 
+def test_what_infiniband_gave_up_on_is_evidence_and_what_nccl_says_of_itself_is_not() -> None:
+    gave_up = (
+        "node-2:5776:5902 [0] transport/net_ib.cc:1296 NCCL WARN NET/IB : Got completion from peer "
+        "10.2.0.5<33092> with status=12 opcode=0 len=0 vendor err 129 (Recv)"
+    )
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "node-2:5776:5902 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.2.0.4<0>",
+        gave_up,
+    )
+
+    assert [gave_up] == [event["message"] for event in of(told, "failure")]
+
+
 def test_a_log_of_docker_compose_tells_what_its_service_did() -> None:
     lines = [*TORCHTITAN.splitlines(), "2026-03-01 11:00:00 ERROR NCCL error: remote exited"]
     told = read(*(f"trainer-1  | {line}" for line in lines))
