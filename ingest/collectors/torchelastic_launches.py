@@ -95,6 +95,13 @@ class Launch:
         return self.stop is not None or self.finished_us is not None or self.done_us is not None
 
     @property
+    def over_us(self) -> int | None:
+        """When its last workers were done, died or were stopped, if it said so."""
+        if self.finished_us is not None or self.failed_us is not None:
+            return self.finished_us or self.failed_us
+        return None if self.stop is None else self.stop.at_us
+
+    @property
     def is_silent_of_end(self) -> bool:
         """Whether it said neither how it ended nor that any of its workers died."""
         has_failed = any(failure.is_certain for failure in self.failures.told)

@@ -128,6 +128,8 @@ class Reader:
         """What the trainer says in this file, as of the run whose launch had begun last."""
         launch = self._begun_by(event["at_us"])
         if launch is not None and launch.began_us is not None:
+            if launch is not self._trained:
+                yield from self._left()
             self._trained = launch
             if event["event"] == EventKind.ATTEMPT_END:
                 yield from launches.complete(launch, event["at_us"])
@@ -175,6 +177,14 @@ class Reader:
         if self._trained is not None:
             for told in self._training.close(self._pauses):
                 yield {**told, **launches.of_launch(self._trained)}
+        yield from self._left()
+
+    def _left(self) -> Iterator[Event]:
+        """Nobody trains any more in the launch that the trainer spoke in last."""
+        launch = self._trained
+        if launch is not None and launch.over_us is not None:
+            for told in self._training.leave(launch.over_us):
+                yield {**told, **launches.of_launch(launch)}
 
     def close(self) -> Iterator[Event | Rejected]:
         """What is left to say when the last line was heard."""

@@ -31,7 +31,7 @@ class Told:
 @dataclass(slots=True)
 class Training:
     """Whether a trainer trains. Hears its events in the order of its lines. `_began_us` is of the
-    launch in which it last began to.
+    launch in which it last began to, `_heard_us` is the latest time that it told.
     """
 
     is_on: bool = False
@@ -39,21 +39,32 @@ class Training:
     _pause: Pause | None = None  # that training has not come back from
     _heard: int = 0  # pauses
     _began_us: int | None = None
+    _heard_us: int = 0
+    _has_left: bool = False  # the launch in which it last began to is over
 
     def hear(self, event: Event, told: Told, pauses: Sequence[Pause]) -> Iterator[Event]:
         """What lies between what the trainer said before and this, without whose it is."""
         at_us, self._run_id = event["at_us"], told.run_id
         yield from self._stop(pauses, at_us)
+        self._heard_us = max(self._heard_us, at_us)
         if event.get("phase") == Phase.TRAINING:
             self.is_on, self._pause = event["event"] == EventKind.PHASE_START, None
+            self._has_left = False
             self._began_us = told.began_us
         elif event["event"] == EventKind.PROGRESS and self._is_back(at_us, told):
             self.is_on, self._pause, self._began_us = True, None, told.began_us
+            self._has_left = False
             yield _training(EventKind.PHASE_START, at_us)
 
     def close(self, pauses: Sequence[Pause]) -> Iterator[Event]:
         """The trainer says nothing more."""
         yield from self._stop(pauses, None)
+
+    def leave(self, over_us: int) -> Iterator[Event]:
+        """Its launch is over, unless what it told came later."""
+        if self.is_on and over_us >= self._heard_us:
+            self.is_on, self._has_left = False, True
+            yield _training(EventKind.PHASE_END, over_us)
 
     def _stop(self, pauses: Sequence[Pause], until_us: int | None) -> Iterator[Event]:
         while self._heard < len(pauses):
@@ -69,7 +80,7 @@ class Training:
         """What is told of a step before the new workers start was done by the old ones. An agent
         that was killed tells no pause: another one took its place.
         """
-        if self.is_on:
+        if self.is_on or self._has_left:
             return told.began_us != self._began_us and at_us >= told.ready_us
         until_us = self._pause.until_us if self._pause else None
         return until_us is not None and at_us >= until_us

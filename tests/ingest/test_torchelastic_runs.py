@@ -392,6 +392,7 @@ def test_training_is_over_while_workers_are_started_anew(tmp_path: Path) -> None
         ("phase_start", 13.0),
         ("phase_end", 40.0),
         ("phase_start", 68.0),
+        ("phase_end", 80.0),
     ] == [
         (event["event"], since_begun(event["at_us"]))
         for event in told
@@ -407,7 +408,52 @@ def test_training_begins_again_after_a_failure_whose_steps_go_on(tmp_path: Path)
     after = [*starts(55, restart=1), step("42:45", 3), step("42:51", 4), *finishes(80)]
     told = events_of(written(tmp_path, *before, *after))
 
-    assert [("phase_start", 13.0), ("phase_end", 40.001), ("phase_start", 68.0)] == [
+    assert [
+        ("phase_start", 13.0),
+        ("phase_end", 40.001),
+        ("phase_start", 68.0),
+        ("phase_end", 80.0),
+    ] == [
+        (event["event"], since_begun(event["at_us"]))
+        for event in told
+        if event.get("phase") == "training"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("over", "outcome"),
+    [
+        (fails(40, 1), "failed"),
+        (finishes(40), "completed"),
+        ([glog(40, "elastic/agent/server/api", "Received 15 death signal", level="W")], "failed"),
+    ],
+)
+def test_what_the_job_does_after_torchrun_is_not_training(
+    tmp_path: Path, over: list[str], outcome: str
+) -> None:
+    row = (
+        "JobIDRaw|Submit|Start|End|Elapsed|State|ExitCode\n"
+        "1153|2026-11-20T05:41:30|2026-11-20T05:41:30|2026-11-20T05:51:37|00:10:07|{}|{}:0\n"
+    ).format(outcome.upper(), int(outcome == "failed"))
+    (tmp_path / "sacct.txt").write_text(row)
+    steps = [step("41:50", 1), step("41:56", 2)]
+    log = ["SLURM_JOB_ID=1153", *begins(0), *starts(2), *steps, *over]
+    again = [*begins(60, pid=77), *starts(62, pid=77), step("42:45", 3), step("42:51", 4)]
+    ingest(tmp_path / "once", written(tmp_path, *log), tmp_path / "sacct.txt")
+    ingest(tmp_path / "twice", written(tmp_path, *log, *again), tmp_path / "sacct.txt")
+
+    trained = "select sum(effective_seconds + unsaved_seconds) from attempts"
+    assert [(27.0,)] == rows(tmp_path / "once", trained)
+    # the second torchrun is not seen to end: it trains from 68 up to the end of the allocation
+    assert [(27.0 + 532.0,)] == rows(tmp_path / "twice", trained)
+
+
+def test_training_that_an_agent_outlives_another_in_goes_on(tmp_path: Path) -> None:
+    lost = [*begins(0, pid=5), *begins(1), *starts(2, pid=5), *starts(3), step("41:50", 1)]
+    log = [*lost, *fails(20, -9), step("42:17", 2), step("42:27", 3), *finishes(55, pid=5)]
+    told = events_of(written(tmp_path, *log))
+
+    assert [("phase_start", 13.0)] == [
         (event["event"], since_begun(event["at_us"]))
         for event in told
         if event.get("phase") == "training"
