@@ -95,6 +95,11 @@ class Launch:
         return self.stop is not None or self.finished_us is not None or self.done_us is not None
 
     @property
+    def keeps_to_warnings(self) -> bool:
+        """Whether its log tells failures only, as by default: of no workers that they start."""
+        return self.is_logged and self.ready_us is None and self.key is not None
+
+    @property
     def over_us(self) -> int | None:
         """When its last workers were done, died or were stopped, if it said so."""
         if self.finished_us is not None or self.failed_us is not None:
@@ -221,6 +226,16 @@ def end_generation(launch: Launch) -> Iterator[Event]:
     launch._has_attempt = launch._is_first = launch.has_rejoined = False
     if launch.generation is not None:
         launch.generation += 1
+    if launch.keeps_to_warnings:
+        yield from _began_untold(launch)
+
+
+def go_on(launch: Launch, at_us: int) -> Iterator[Event]:
+    """The trainer speaks. All workers are dead when the agent says of one that it died: whoever
+    trains later was started anew, which an agent that keeps to warnings does not say.
+    """
+    if launch.keeps_to_warnings and _is_later(launch, at_us):
+        yield from end_generation(launch)
 
 
 def complete(launch: Launch, at_us: int) -> Iterator[Event]:
@@ -261,6 +276,16 @@ def close(launch: Launch) -> Iterator[Event]:
             if failure.is_certain:
                 yield _failure(launch, failure, last_us)
         yield _event(launch, last_us, EventKind.ALIVE, None)
+
+
+def _began_untold(launch: Launch) -> Iterator[Event]:
+    """The workers of a generation were started once the ones before them had died."""
+    pause = launch.pause
+    if pause is None:
+        return
+    pause.until_us = pause.from_us + 1
+    launch._has_attempt = True
+    yield _event(launch, pause.until_us, EventKind.ATTEMPT_START, "start")
 
 
 def _pause(launch: Launch, from_us: int) -> None:

@@ -131,6 +131,7 @@ class Reader:
             if launch is not self._trained:
                 yield from self._left()
             self._trained = launch
+            yield from launches.go_on(launch, event["at_us"])
             if event["event"] == EventKind.ATTEMPT_END:
                 yield from launches.complete(launch, event["at_us"])
                 return

@@ -19,6 +19,7 @@ from ingest.collectors.torchelastic_runs import place_of, run_in_path, scheduler
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected
 from tests.ingest.torchelastic_dumps import (
+    BEGUN,
     begins,
     checkpoint,
     error_file,
@@ -526,6 +527,28 @@ def test_a_trainer_that_begins_anew_after_it_was_done_is_not_done(tmp_path: Path
 
     assert 40.0 < max(since_begun(one["at_us"]) for one in told if one["event"] == "progress")
     assert [] == [event for event in told if event["event"] == "attempt_end"]
+
+
+def test_workers_that_an_agent_starts_anew_without_a_word_train_in_their_own_attempt(
+    tmp_path: Path,
+) -> None:
+    first, second = silent(8489, 42)[:-1], silent(8489, 43)[1:-1]
+    log = [*first, *fails(60, -9), *second, *fails(120, 1), *silent(8489, 44)[1:]]
+    ingest(tmp_path / "warehouse", written(tmp_path, *log, name="a.log"))
+
+    # each trains from its first step up to its end; the last is done with the trainer's word
+    assert [
+        (1, "failed", 23.0, 60.0, 27.0),
+        (2, "failed", 60.0, 120.0, 27.0),
+        (3, "completed", 120.0, 173.0, 20.0),
+    ] == rows(
+        tmp_path / "warehouse",
+        f"select attempt, outcome, epoch(started_at) - {BEGUN}, epoch(ended_at) - {BEGUN}, "
+        "effective_seconds + unsaved_seconds from attempts order by attempt",
+    )
+    assert [] == rows(
+        tmp_path / "warehouse", "select detail from anomalies where kind = 'end_without_start'"
+    )
 
 
 def test_runs_of_silent_agents_in_one_log_are_completed_each(tmp_path: Path) -> None:
