@@ -8,13 +8,13 @@ trainer in the agent's log, which are read as a trainer's log is.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 
 from ingest.collectors.base import Collector, Dump, Line, Reading
-from ingest.collectors.lines import Clock, clock_of, marked
+from ingest.collectors.lines import Clock, clock_of, marked, said
 from ingest.collectors.repeated_hour import told_apart
 from ingest.collectors.torchelastic_reader import Reader
 from ingest.collectors.torchelastic_runs import (
@@ -116,6 +116,7 @@ def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Ev
             yield from reader.hear(*batch[at], batch[max(0, at - _LOOKED_BACK) : at])
             others.append(_without(batch[at], reader))
             at += 1
+            _open(reader, batch[at : at + _LOOKED_BACK])
         if at <= place:
             others += batch[at:place]
             at = place
@@ -123,6 +124,15 @@ def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Ev
                 yield from reader.hear(*batch[place], batch[max(0, place - _LOOKED_BACK) : place])
                 others.append(_without(batch[place], reader))
                 at = place + 1
+                _open(reader, batch[at : at + _LOOKED_BACK])
+
+
+def _open(reader: Reader, ahead: Sequence[Line]) -> None:
+    """When what was launched last began: the first time that its log tells."""
+    if reader.is_opened:
+        reader.is_opened = False
+        times = (said(line, reader.clock).at_us for _, line in ahead)
+        reader.opened_us = next((at_us for at_us in times if at_us is not None), None)
 
 
 def _without(line: Line, reader: Reader) -> Line:

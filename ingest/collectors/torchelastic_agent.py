@@ -32,6 +32,7 @@ _HEAD = re.compile(
 _FROM_START = ("run", "launcher/api", "launcher.api")  # modules that speak before the first workers
 _STARTS = b"Starting elastic_operator with launch configs:"
 _EARLY = (_STARTS, b"starting workers for entrypoint")
+_DEATHS = (b"failed (exitcode: ", b"closing signal SIG", b" death signal, shutting down")
 _SIGNALS = {b"SIGHUP": 1, b"SIGINT": 2, b"SIGQUIT": 3, b"SIGKILL": 9, b"SIGTERM": 15}
 
 _RUN_ID = re.compile(rb"\s{1,8}run_id {1,40}: (\S{1,256})|--rdzv-backend=.*--rdzv-id=(\S{1,256})")
@@ -84,6 +85,11 @@ def begins(message: Message, launch: Launch | None) -> bool:
         return True
     is_set_up_again = launch.is_set_up and message.text.startswith(_STARTS)
     return message.is_early and (launch.is_under_way or is_set_up_again)
+
+
+def tells_death(message: Message) -> bool:
+    """Whether an agent at its default level has nothing to say before this: that workers died."""
+    return any(mark in message.text for mark in _DEATHS)
 
 
 def launch_of(message: Message, launch: Launch) -> Launch:

@@ -41,7 +41,7 @@ class Launch:
     agent's own workers, which generation runs is not known here. `pauses` are those of all
     launches of a file, `own_pauses` this one's, and `pause` is its newest. `completed_us` is when
     the trainer that wrote into the same file said that it is done. `ready_us` is when its first
-    workers were started.
+    workers were started. `gone_us` is when it was gone at the latest, as another one took its job.
     """
 
     run: Run
@@ -74,6 +74,7 @@ class Launch:
     has_trainer: bool = False
     completed_us: int | None = None
     is_closed: bool = False
+    gone_us: int | None = None
     _has_attempt: bool = False
     _is_first: bool = True
 

@@ -90,6 +90,9 @@ class Reader:
     _training: Training = field(default_factory=Training)
     _pauses: list[Pause] = field(default_factory=list)
     _is_stamped: bool = False
+    opened_us: int | None = None  # when what was launched last began to write, unless it said so
+    is_opened: bool = False  # the next lines tell it
+    _restart: int | None = None
     # in which line, and when; the trainer's lines are read some batches behind
     _spoke: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_MOST_SPOKEN))
     _evidence: Evidence = field(default_factory=Evidence)
@@ -170,7 +173,8 @@ class Reader:
         """The launch that had begun last by a time."""
         for launch in reversed(self._begun):
             if launch.began_us is not None and launch.began_us <= at_us:
-                return launch
+                is_gone = launch.gone_us is not None and launch.gone_us < at_us
+                return None if is_gone else launch
         return None
 
     def close_trainer(self) -> Iterator[Event]:
@@ -244,6 +248,7 @@ class Reader:
         elif b"SLURM" in text or b"restart=" in text or b"lurm" in text:
             self.run.hear(text)
             self._teach()
+            self._hear_try()
 
     def _message(self, message: agent.Message, label: Label) -> Iterator[Event]:
         self.is_year_guessed = self.is_year_guessed or message.is_year_guessed
@@ -256,6 +261,7 @@ class Reader:
         if launch is None or agent.begins(message, launch):
             yield from self._over(key, label)
             launch = agent.launch_of(message, self._new(key, is_logged=True))
+            self._begin_untold(launch, message)
             self._table.is_open = False
             if not message.is_early:
                 for failure in self._early:  # ranks spoke before their agent did
@@ -268,6 +274,13 @@ class Reader:
         self._list = launch if is_list and not message.is_glog else None
         self._list_lines = 0
         self.run.run_id = launch.run_id or self.run.run_id
+
+    def _begin_untold(self, launch: Launch, message: agent.Message) -> None:
+        """An agent whose first word is that a worker died began with what was launched last."""
+        opened_us, self.opened_us = self.opened_us, None
+        is_first_word = launch.began_us is None and agent.tells_death(message)
+        if is_first_word and opened_us is not None and opened_us < (message.at_us or 0):
+            launch.began_us = opened_us
 
     def _records(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         told = records.records_in(number, line, self.clock)
@@ -331,6 +344,24 @@ class Reader:
                 yield from launches.close(self._launches.pop(other))
         while len(self._launches) >= _MOST_LAUNCHES:
             yield from launches.close(self._launches.pop(next(iter(self._launches))))
+
+    def _hear_try(self) -> None:
+        """A job that prints its environment before any agent speaks begins there. One that prints
+        another count of restarts was started anew by the scheduler: who spoke before is gone.
+        """
+        restart = self.run.restart
+        if not self._begun and self.opened_us is None and self.run.scheduler_job is not None:
+            self.is_opened = True
+        elif restart is not None and self._restart not in (None, restart):
+            self._open()
+        self._restart = self._restart if restart is None else restart
+
+    def _open(self) -> None:
+        self.opened_us, self.is_opened, self._last = None, True, None
+        self._of_label.clear()
+        gone_us = self._time_before()
+        for launch in self._begun:
+            launch.gone_us = launch.gone_us or gone_us
 
     def _teach(self) -> None:
         """Ranks may print the scheduler's job when their launch has long begun."""

@@ -551,6 +551,43 @@ def test_workers_that_an_agent_starts_anew_without_a_word_train_in_their_own_att
     )
 
 
+def test_an_agent_whose_first_word_is_a_death_began_with_its_log(tmp_path: Path) -> None:
+    def try_of(restart: int, minute: int, pid: int) -> list[str]:
+        at = 60 * (minute - 41) - 37
+        job = ["SLURM_JOB_ID=1153", f"SLURM_RESTART_COUNT={restart}"]
+        first, second = silent(pid, minute)[1:-1], silent(pid, minute + 1)[1:-1]
+        deaths = [fails(at + after, -9, pid=pid)[1] for after in (50, 110)]
+        return [*job, *first, deaths[0], *second, deaths[1]]
+
+    log = written(tmp_path, *try_of(0, 42, 5), *try_of(1, 52, 6), name="a.log")
+    ingest(tmp_path / "warehouse", log)
+
+    assert [
+        (1, "failed", 33.0, 73.0, 40.0),
+        (2, "failed", 73.0, 133.0, 40.0),
+        (3, "failed", 633.0, 673.0, 40.0),
+        (4, "failed", 673.0, 733.0, 40.0),
+    ] == rows(
+        tmp_path / "warehouse",
+        f"select attempt, outcome, round(epoch(started_at) - {BEGUN}, 3), "
+        f"epoch(ended_at) - {BEGUN}, round(effective_seconds + unsaved_seconds, 3) "
+        "from attempts order by attempt",
+    )
+
+
+def test_a_log_that_was_rotated_in_the_middle_of_a_launch_begins_none(tmp_path: Path) -> None:
+    lines = silent(8489, 42)[1:-1]
+    written(tmp_path, *lines[:2], name="train.log.1")
+    written(tmp_path, *lines[2:], *fails(50, 1), name="train.log")
+    ingest(tmp_path / "warehouse", tmp_path)
+
+    assert [(1, "failed", 17.0)] == rows(
+        tmp_path / "warehouse",
+        "select attempt, outcome, effective_seconds + unsaved_seconds + unaccounted_seconds "
+        "from attempts order by attempt",
+    )
+
+
 def test_runs_of_silent_agents_in_one_log_are_completed_each(tmp_path: Path) -> None:
     assert 0 == ingest(
         tmp_path / "warehouse", written(tmp_path, *silent(7, 42), *silent(8, 52), name="a.log")
