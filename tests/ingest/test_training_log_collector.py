@@ -1265,6 +1265,17 @@ def test_a_traceback_ends_with_its_exception_whatever_its_head_stands_behind(bef
     assert [(0.0, 10), (50.0, 20)] == steps(told)
 
 
+def test_a_log_that_torchrun_first_speaks_in_when_a_worker_dies_tells_when_and_of_what() -> None:
+    died = (
+        "[2026-03-01 10:00:40,000] torch.distributed.elastic.multiprocessing.api: [ERROR] failed "
+        "(exitcode: -11) local_rank: 3 (pid: 815) of binary: /usr/bin/python3"
+    )
+    told = read("2026-03-01 10:00:00 step 10 loss 1", "2026-03-01 10:00:20 step 20 loss 1", died)
+    (failure,) = of(told, "failure")
+
+    assert (40.0, True) == (since(failure), "failed (exitcode: -11)" in failure["message"])
+
+
 def test_what_infiniband_gave_up_on_is_evidence_and_what_nccl_says_of_itself_is_not() -> None:
     gave_up = (
         "node-2:5776:5902 [0] transport/net_ib.cc:1296 NCCL WARN NET/IB : Got completion from peer "
