@@ -17,13 +17,15 @@ from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import usable
 from ingest.events import Event
 
+# a time in an hour that comes twice may have its offset behind it (`repeated_hour`)
 _HEAD = re.compile(
     rb"(?:"
-    rb"(?P<glog>[IWEFC]\d{4} \d\d:\d\d:\d\d\.\d{3,9}) (?P<pid>\d{1,20}) "
+    rb"(?P<glog>[IWEFC]\d{4} \d\d:\d\d:\d\d\.\d{3,9}(?:[+-]\d{4})?) (?P<pid>\d{1,20}) "
     rb"(?:\S{1,200}?/)?torch/distributed/(?P<file>run|launcher/api|elastic/[\w/]{1,80})\.py:\d+\]"
-    rb"|\[(?P<bracket>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] torch\.distributed\."
+    rb"|\[(?P<bracket>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?:[+-]\d{4})?)\] torch\.distributed\."
     rb"(?P<logger>run|launcher\.api|elastic\.[\w.]{1,80}): \[[A-Z]{4,8}\]"
-    rb"|\[(?:DEBUG|INFO|WARNING|ERROR)\] (?P<old>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) "
+    rb"|\[(?:DEBUG|INFO|WARNING|ERROR)\] "
+    rb"(?P<old>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?:[+-]\d{4})?) "
     rb"(?P<name>run|api|local_elastic_agent):"
     rb"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):torch\.distributed\."
     rb"(?P<plain>run|launcher\.api|elastic\.[\w.]{1,80}):"

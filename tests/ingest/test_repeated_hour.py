@@ -17,6 +17,7 @@ from ingest.collectors import repeated_hour
 from ingest.collectors.base import Dump
 from ingest.collectors.lines import Clock, said
 from ingest.collectors.repeated_hour import told_apart
+from ingest.collectors.torchelastic_agent import messages_in
 from ingest.collectors.training_log import TRAINING_LOG
 from tests.ingest.both_ways import told
 from tests.ingest.torchelastic_dumps import BEGUN, begins, events_of, fails, starts, table, written
@@ -257,6 +258,22 @@ def test_torchruns_own_log_tells_the_same_events_as_one_in_utc(tmp_path: Path) -
     assert there == here
     (failure,) = [event for event in here if event["event"] == "failure"]
     assert PUT_BACK + minutes(20) == datetime.fromtimestamp(failure["at_us"] / 1e6, UTC)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "E1025 02:20:00.000000+0100 8489 torch/distributed/elastic/multiprocessing/api.py:7]",
+        "[2026-10-25 02:20:00,000+0100] torch.distributed.elastic.multiprocessing.api: [ERROR]",
+        "[ERROR] 2026-10-25 02:20:00,000+0100 api:",
+    ],
+)
+def test_torchruns_line_in_the_second_hour_is_one(head: str) -> None:
+    clock = Clock(BERLIN, round(PUT_BACK.timestamp() * 1e6))
+    [message] = messages_in(1, f"{head} failed".encode(), clock)
+
+    assert message.at_us == round((PUT_BACK + minutes(20)).timestamp() * 1e6)
+    assert b"failed" == message.text
 
 
 def test_nothing_hangs_in_the_hour_that_comes_twice(tmp_path: Path) -> None:
