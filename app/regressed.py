@@ -45,7 +45,7 @@ def nothing(team: str, last: date) -> str:
 
 def sentence(row: Mapping[str, Any]) -> str:
     """`Time to start of feed: 6 min 10 s -> 8 min 40 s since Mon 2 Mar (+41 %, 310 GPU-hours a
-    day)`, without markup.
+    day)`, without markup. Of a long name the beginning, so that no limit cuts off the figures.
     """
     metric = row["metric"]
     lost = words.hours(row["lost_gpu_seconds_per_day"])
@@ -54,8 +54,9 @@ def sentence(row: Mapping[str, Any]) -> str:
         f"{lost} GPU-hours a day" if row["lost_gpu_seconds_per_day"] is not None else "",
     ]
     told = ", ".join(figure for figure in figures if figure)
+    whose = words.clipped(regression_words.whose(row["team"]), 80)
     return (
-        f"{regression_words.measure(metric)} of {regression_words.whose(row['team'])}: "
+        f"{regression_words.measure(metric)} of {whose}: "
         f"{regression_words.change_of(row)} "
         f"{regression_words.span(row)}" + (f" ({told})" if told else "")
     )

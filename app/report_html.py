@@ -200,8 +200,7 @@ def _teams(digest: Digest) -> str:
 
 
 def _regressions(digest: Digest) -> str:
-    # clipped: no name in it turns the figures around that stand behind it
-    lines = regression_lines(digest, lambda told: words.clipped(told, 400))
+    lines = regression_lines(digest, words.whole)
     listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return _card(
         "Regressions of this week",

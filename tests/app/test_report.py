@@ -19,6 +19,18 @@ from tests.app.opening import open_page
 from tests.queries.engine import ingest
 
 WEEK = "2026-W09"  # 23 Feb to 1 Mar
+SLOWER = {
+    "team": "feed",
+    "metric": "tts_p50_seconds",
+    "started_on": date(2026, 2, 25),
+    "state": "open",
+    "severity": "ticket",
+    "verdict": "slower",
+    "observed": 520.0,
+    "expected": 370.0,
+    "change_ratio": 0.41,
+    "lost_gpu_seconds_per_day": 310 * 3600.0,
+}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -343,20 +355,10 @@ def test_no_name_turns_around_the_figures_behind_it(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     team = "a\n\u202eb"
-    regression = {
-        "team": team,
-        "metric": "tts_p50_seconds",
-        "started_on": date(2026, 2, 25),
-        "state": "open",
-        "severity": "ticket",
-        "verdict": "slower",
-        "observed": 520.0,
-        "expected": 370.0,
-        "change_ratio": 0.41,
-        "lost_gpu_seconds_per_day": 310 * 3600.0,
-    }
     attempt = serving.Attempt("job", 1, datetime(2026, 2, 25, 9), {"effective": 600.0}, team=team)
-    serving.publish(warehouse, serving.Warehouse(attempts=[attempt], regressions=[regression]))
+    serving.publish(
+        warehouse, serving.Warehouse(attempts=[attempt], regressions=[SLOWER | {"team": team}])
+    )
     page = written(capsys, "--week", WEEK, "--team", team, "--format", "html")
 
     body = page.partition("<body>")[2]
@@ -365,26 +367,27 @@ def test_no_name_turns_around_the_figures_behind_it(
     assert "\u202e" not in re.sub("<script.*?</script>", "", body, flags=re.DOTALL)
 
 
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_no_name_is_so_long_that_the_figures_behind_it_are_left_out(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    team = "x" * 4096
+    attempt = serving.Attempt("job", 1, datetime(2026, 2, 25, 9), {"effective": 600.0}, team=team)
+    slower = serving.Warehouse(attempts=[attempt], regressions=[SLOWER | {"team": team}])
+    serving.publish(warehouse, slower)
+    text = written(capsys, "--week", WEEK, "--team", team, "--format", kind)
+
+    assert "310 GPU" in text
+
+
 def test_a_regression_is_a_sentence(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fleet = serving.fleet()
-    regression = {
-        "team": "feed",
-        "metric": "tts_p50_seconds",
-        "started_on": date(2026, 2, 25),
-        "state": "open",
-        "severity": "ticket",
-        "verdict": "slower",
-        "observed": 520.0,
-        "expected": 370.0,
-        "change_ratio": 0.41,
-        "lost_gpu_seconds_per_day": 310 * 3600.0,
-    }
     serving.publish(
         warehouse,
-        serving.Warehouse(attempts=fleet.attempts, regressions=[regression], targets=fleet.targets),
+        serving.Warehouse(attempts=fleet.attempts, regressions=[SLOWER], targets=fleet.targets),
     )
 
-    sentence = words.prose(regressed.sentence(regression), 400)
+    sentence = words.prose(regressed.sentence(SLOWER), 400)
 
     assert f"- {sentence}, slower, open\n" in written(capsys, "--week", WEEK, "--format", "md")
 
