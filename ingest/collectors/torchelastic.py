@@ -116,7 +116,7 @@ def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Ev
             yield from reader.hear(*batch[at], batch[max(0, at - _LOOKED_BACK) : at])
             others.append(_without(batch[at], reader))
             at += 1
-            _open(reader, batch[at : at + _LOOKED_BACK])
+            _open(reader, batch, at)
         if at <= place:
             others += batch[at:place]
             at = place
@@ -124,13 +124,14 @@ def _heard(reader: Reader, batch: list[Line], others: list[Line]) -> Iterator[Ev
                 yield from reader.hear(*batch[place], batch[max(0, place - _LOOKED_BACK) : place])
                 others.append(_without(batch[place], reader))
                 at = place + 1
-                _open(reader, batch[at : at + _LOOKED_BACK])
+                _open(reader, batch, at)
 
 
-def _open(reader: Reader, ahead: Sequence[Line]) -> None:
+def _open(reader: Reader, batch: Sequence[Line], at: int) -> None:
     """When what was launched last began: the first time that its log tells."""
     if reader.is_opened:
         reader.is_opened = False
+        ahead = batch[at : at + _LOOKED_BACK]
         times = (said(line, reader.clock).at_us for _, line in ahead)
         reader.opened_us = next((at_us for at_us in times if at_us is not None), None)
 

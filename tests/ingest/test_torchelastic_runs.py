@@ -383,6 +383,15 @@ def test_the_trainers_lines_in_the_agents_log_are_of_the_launch_that_had_begun(
     ]
 
 
+def trained(told: list[Event]) -> list[tuple[str, float]]:
+    """When training began and ended."""
+    return [
+        (event["event"], since_begun(event["at_us"]))
+        for event in told
+        if event.get("phase") == "training"
+    ]
+
+
 def test_training_is_over_while_workers_are_started_anew(tmp_path: Path) -> None:
     before = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2)]
     # the last word of the old workers comes while the agents meet
@@ -394,11 +403,7 @@ def test_training_is_over_while_workers_are_started_anew(tmp_path: Path) -> None
         ("phase_end", 40.0),
         ("phase_start", 68.0),
         ("phase_end", 80.0),
-    ] == [
-        (event["event"], since_begun(event["at_us"]))
-        for event in told
-        if event.get("phase") == "training"
-    ]
+    ] == trained(told)
     assert [13.0, 19.0, 41.0, 68.0] == [
         since_begun(event["at_us"]) for event in told if event["event"] == "progress"
     ]
@@ -414,11 +419,7 @@ def test_training_begins_again_after_a_failure_whose_steps_go_on(tmp_path: Path)
         ("phase_end", 40.001),
         ("phase_start", 68.0),
         ("phase_end", 80.0),
-    ] == [
-        (event["event"], since_begun(event["at_us"]))
-        for event in told
-        if event.get("phase") == "training"
-    ]
+    ] == trained(told)
 
 
 @pytest.mark.parametrize(
@@ -454,11 +455,7 @@ def test_training_that_an_agent_outlives_another_in_goes_on(tmp_path: Path) -> N
     log = [*lost, *fails(20, -9), step("42:17", 2), step("42:27", 3), *finishes(55, pid=5)]
     told = events_of(written(tmp_path, *log))
 
-    assert [("phase_start", 13.0)] == [
-        (event["event"], since_begun(event["at_us"]))
-        for event in told
-        if event.get("phase") == "training"
-    ]
+    assert [("phase_start", 13.0)] == trained(told)
 
 
 @pytest.mark.parametrize("first", [2, 3, 9])
