@@ -21,9 +21,10 @@ import duckdb
 
 from ingest import detail, migrations
 from ingest.errors import UnusableArguments
-from ingest.warehouse import MANIFEST, unopenable
+from ingest.warehouse import unopenable
 from ingest.words import counted
 from queries import SCHEMA_VERSION
+from queries.published import BACKUP_MANIFEST
 
 _FILE = "warehouse.duckdb"
 _PART = "ett-backup-part-"  # of the name of one that is not whole yet
@@ -78,11 +79,11 @@ def found(folder: Path) -> Backup:
             f"this release knows {SCHEMA_VERSION}. Update this installation."
         )
     if not _is_number(schema) or schema < 1:
-        raise _no_backup(folder, f"its {MANIFEST} has no schema_version as a backup's has")
+        raise _no_backup(folder, f"its {BACKUP_MANIFEST} has no schema_version as a backup's has")
     if not _is_number(publication) or not 0 <= publication < _MOST:
-        raise _no_backup(folder, f"its {MANIFEST} has no publication as a backup's has")
+        raise _no_backup(folder, f"its {BACKUP_MANIFEST} has no publication as a backup's has")
     if not _are_files(files):
-        raise _no_backup(folder, f"its {MANIFEST} has no files as a backup's has")
+        raise _no_backup(folder, f"its {BACKUP_MANIFEST} has no files as a backup's has")
     return Backup(folder, schema, publication, files)
 
 
@@ -119,11 +120,11 @@ def restore(source: Backup, folder: Path, judge: Judge, say: Callable[[str], Non
 
 def _told(folder: Path) -> dict[str, Any]:
     try:
-        told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        told = json.loads((folder / BACKUP_MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise _no_backup(folder, f"it has no {MANIFEST} that can be read") from None
+        raise _no_backup(folder, f"it has no {BACKUP_MANIFEST} that can be read") from None
     if not isinstance(told, dict):
-        raise _no_backup(folder, f"its {MANIFEST} is of something else")
+        raise _no_backup(folder, f"its {BACKUP_MANIFEST} is of something else")
     return told
 
 
@@ -198,8 +199,8 @@ def _copy(folder: Path, part: Path, say: Callable[[str], None]) -> Iterable[str]
     for done, name in enumerate(files, 1):
         sums[name] = _copied(folder / name, part / name)
         say(f"copied {done} of {counted(len(files), 'file')} of detail")
-    _write_manifest(part / MANIFEST, told | {"files": sums})
-    migrations.replace(part / MANIFEST, part / MANIFEST)
+    _write_manifest(part / BACKUP_MANIFEST, told | {"files": sums})
+    migrations.replace(part / BACKUP_MANIFEST, part / BACKUP_MANIFEST)
     return sums
 
 

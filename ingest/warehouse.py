@@ -25,9 +25,8 @@ from ingest import migrations
 from ingest.errors import WarehouseBusy, WarehouseUnusable
 from queries.damage import is_damage
 from queries.interrupts import reached_by_ctrl_c
-from queries.published import SCHEMA_VERSION
+from queries.published import SCHEMA_VERSION, backup_sentence
 
-MANIFEST = "backup.json"  # a folder that has it is a backup, and no warehouse
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
 _GIB = 1 << 30
@@ -106,12 +105,8 @@ def unopenable(folder: Path) -> str | None:
 
 def refuse_backup(folder: Path) -> None:
     """Raise WarehouseUnusable where whatever was written would make a backup worthless."""
-    if (folder / MANIFEST).exists():
-        raise WarehouseUnusable(
-            f"{folder} is a backup (it has a {MANIFEST}), which must stay as it is. Bring it back "
-            f"into a warehouse with `ett-warehouse restore {shlex.quote(str(folder))} --warehouse "
-            "DIR`, or give --warehouse another folder."
-        )
+    if sentence := backup_sentence(folder):
+        raise WarehouseUnusable(sentence)
 
 
 def refuse_lost(folder: Path, *, is_empty: bool = False) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 # Of the writer's file and of what is published from it. Releases read what older ones published,
 # upgrade what older ones wrote (ingest/migrations), and refuse both of newer ones.
 SCHEMA_VERSION = 4
+
+BACKUP_MANIFEST = "backup.json"  # a folder that has it is a backup, and no warehouse
 
 
 class NothingPublished(Exception):
@@ -27,9 +30,7 @@ def published(warehouse: str | Path) -> Path:
     try:
         name = (folder / "CURRENT").read_text(encoding="utf-8").strip()
     except (FileNotFoundError, NotADirectoryError):
-        raise NothingPublished(
-            f"no warehouse is published in {folder}. Run `make ingest LOGS=...`."
-        ) from None
+        raise NothingPublished(_nothing_in(folder)) from None
     except PermissionError as error:
         raise NothingPublished(
             f"{folder} cannot be read: {error.strerror}. Who runs this needs to read it."
@@ -41,3 +42,19 @@ def published(warehouse: str | Path) -> Path:
             f"{folder / 'CURRENT'} names no file that is there. Run `make ingest LOGS=...` again."
         )
     return folder / name
+
+
+def backup_sentence(folder: Path) -> str | None:
+    """Why a folder is no warehouse and how it becomes one, where it is a backup; else None."""
+    if not os.path.exists(folder / BACKUP_MANIFEST):
+        return None
+    return (
+        f"{folder} is a backup (it has a {BACKUP_MANIFEST}), which must stay as it is. Bring it "
+        f"back into a warehouse with `ett-warehouse restore {shlex.quote(str(folder))} --warehouse "
+        "DIR`, or give --warehouse another folder."
+    )
+
+
+def _nothing_in(folder: Path) -> str:
+    nothing = f"no warehouse is published in {folder}. Run `make ingest LOGS=...`."
+    return backup_sentence(folder) or nothing

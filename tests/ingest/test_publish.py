@@ -385,6 +385,18 @@ def test_no_folder_is_nothing_published(tmp_path: Path) -> None:
             published(folder)
 
 
+def test_readers_of_a_backup_are_told_how_it_becomes_a_warehouse(tmp_path: Path) -> None:
+    backup = tmp_path / "a backup"
+    backup.mkdir()
+    (backup / "backup.json").touch()
+
+    with pytest.raises(NothingPublished) as told:  # an ingest would refuse it
+        published(backup)
+
+    assert str(told.value).startswith(f"{backup} is a backup (it has a backup.json)")
+    assert f"`ett-warehouse restore '{backup}' --warehouse DIR`" in str(told.value)
+
+
 def test_a_folder_that_may_not_be_read_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
