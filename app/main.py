@@ -107,7 +107,7 @@ except data.NothingPublished as nothing:
     st.title("No data yet", anchor=False)
     # where it looks is for the log: whoever may read numbers need not know folders
     logging.getLogger(__name__).warning("%s", nothing)
-    st.markdown("No warehouse is published here. Run `make ingest LOGS=...`.")
+    st.markdown(f"{nothing.remedy} The dashboard's log names the folder.")
     st.stop()
 except data.ViewFailed as failure:
     parts.failed(failure)

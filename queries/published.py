@@ -14,7 +14,18 @@ BACKUP_MANIFEST = "backup.json"  # a folder that has it is a backup, and no ware
 
 
 class NothingPublished(Exception):
-    """No warehouse is published in this folder: the message says what to run."""
+    """No warehouse is published in this folder: the message says what to run.
+
+    `remedy` says it to those who may read numbers and need not know folders.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        remedy: str = "No warehouse is published here. Run `make ingest LOGS=...`.",
+    ) -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 class PublishedByNewerRelease(NothingPublished):
@@ -30,10 +41,19 @@ def published(warehouse: str | Path) -> Path:
     try:
         name = (folder / "CURRENT").read_text(encoding="utf-8").strip()
     except (FileNotFoundError, NotADirectoryError):
-        raise NothingPublished(_nothing_in(folder)) from None
+        if sentence := backup_sentence(folder):
+            raise NothingPublished(
+                sentence,
+                "What is named as the warehouse is a backup. `ett-warehouse restore` makes a "
+                "warehouse of it.",
+            ) from None
+        raise NothingPublished(
+            f"no warehouse is published in {folder}. Run `make ingest LOGS=...`."
+        ) from None
     except PermissionError as error:
         raise NothingPublished(
-            f"{folder} cannot be read: {error.strerror}. Who runs this needs to read it."
+            f"{folder} cannot be read: {error.strerror}. Who runs this needs to read it.",
+            f"The warehouse cannot be read: {error.strerror}.",
         ) from None
     except UnicodeDecodeError:
         name = ""
@@ -53,8 +73,3 @@ def backup_sentence(folder: Path) -> str | None:
         f"back into a warehouse with `ett-warehouse restore {shlex.quote(str(folder))} --warehouse "
         "DIR`, or give --warehouse another folder."
     )
-
-
-def _nothing_in(folder: Path) -> str:
-    nothing = f"no warehouse is published in {folder}. Run `make ingest LOGS=...`."
-    return backup_sentence(folder) or nothing

@@ -24,7 +24,6 @@ from queries import watching
 from queries.watching import Watching
 
 # to whoever asks: where the warehouse lies is for the log
-_NOTHING = "No warehouse is published. The exporter's log names the folder; `make ingest` fills it."
 _NEWER = "What is published is of a newer release. Update this installation of the exporter."
 _UNREADABLE = "The published warehouse cannot be opened. The exporter's log says why."
 _log = logging.getLogger(__name__)
@@ -125,7 +124,8 @@ class Follower:
             self._keep(newest, snapshot_of((), self._version, _NEWER), is_whole=True)
         except queries.NothingPublished as nothing:
             _log.warning("%s", nothing)
-            self._keep(None, snapshot_of((), self._version, _NOTHING), is_whole=True)
+            problem = f"{nothing.remedy} The exporter's log names the folder."
+            self._keep(None, snapshot_of((), self._version, problem), is_whole=True)
         except (duckdb.Error, OSError) as error:
             _log.error("the published warehouse could not be opened: %s", error)
             self._keep(newest, self._stale(), is_whole=False)

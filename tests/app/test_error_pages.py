@@ -68,6 +68,18 @@ def test_without_a_warehouse_the_page_names_no_folder(
     assert str(warehouse) in caplog.text
 
 
+def test_a_backup_is_told_as_one_and_not_to_be_filled(
+    warehouse: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (warehouse / "backup.json").touch()
+    page = open_page()
+
+    assert ["No data yet"] == [title.value for title in page.title]
+    assert any("is a backup. `ett-warehouse restore` makes" in text for text in said(page))
+    assert not any("make ingest" in text or str(warehouse) in text for text in said(page))
+    assert f"`ett-warehouse restore {warehouse} --warehouse DIR`" in caplog.text
+
+
 def test_a_name_of_the_publication_that_cannot_be_read_is_an_error_of_its_own(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

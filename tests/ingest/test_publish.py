@@ -405,8 +405,12 @@ def test_a_folder_that_may_not_be_read_is_named(
 
     monkeypatch.setattr(Path, "read_text", refused)  # root may read everything
 
-    with pytest.raises(NothingPublished, match=f"{tmp_path} cannot be read: Permission denied"):
+    with pytest.raises(
+        NothingPublished, match=f"{tmp_path} cannot be read: Permission denied"
+    ) as told:
         published(tmp_path)
+
+    assert "The warehouse cannot be read: Permission denied." == told.value.remedy
 
 
 def test_dumps_without_a_single_good_line_publish_an_empty_warehouse(tmp_path: Path) -> None:

@@ -38,6 +38,18 @@ def test_healthy_without_a_warehouse_but_not_ready(warehouse: Path, exporter: Ex
     assert 200 == exporter.get("/metrics").status
 
 
+def test_a_backup_is_not_ready_and_no_ingest_would_make_it_so(
+    warehouse: Path, serve: Callable[[Pace], Exporter]
+) -> None:
+    warehouse.mkdir()
+    (warehouse / "backup.json").touch()
+    ready = serve(Pace(patience=20)).get("/-/ready")
+
+    assert 503 == ready.status
+    assert "is a backup. `ett-warehouse restore` makes" in ready.text()
+    assert "make ingest" not in ready.text() and str(warehouse) not in ready.text()
+
+
 def test_ready_once_a_warehouse_is_published(warehouse: Path, exporter: Exporter) -> None:
     publish(warehouse, [Attempt()])
     ready = exporter.get("/-/ready")
