@@ -21,7 +21,7 @@ import duckdb
 
 from ingest import detail, migrations
 from ingest.errors import UnusableArguments
-from ingest.warehouse import unopenable
+from ingest.warehouse import rebuild_command, unopenable
 from ingest.words import counted
 from queries import SCHEMA_VERSION
 from queries.published import BACKUP_MANIFEST
@@ -193,7 +193,7 @@ def _copy(folder: Path, part: Path, say: Callable[[str], None]) -> Iterable[str]
     missing = [name for name in files if not (folder / name).is_file()]
     if missing:
         raise UnusableArguments(
-            f"{folder / missing[0]} is listed and missing. Run `ett-warehouse rebuild` first."
+            f"{folder / missing[0]} is listed and missing. Run {rebuild_command(folder)} first."
         )
     sums = {_FILE: _sum(part / _FILE)}
     for done, name in enumerate(files, 1):

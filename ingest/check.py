@@ -16,11 +16,10 @@ import duckdb
 from ingest import compared, detail, publish, retention
 from ingest.errors import UnusableArguments
 from ingest.settings import Settings, as_text
-from ingest.warehouse import Warehouse
+from ingest.warehouse import Warehouse, rebuild_command
 from ingest.words import counted
 from queries import NothingPublished, model, published
 
-_REBUILD = "Run `ett-warehouse rebuild`."
 _INGEST_AGAIN = (
     "Restore a backup (`ett-warehouse restore`), or ingest the dumps into a new warehouse."
 )
@@ -35,30 +34,28 @@ class Finding:
     is_wrong: bool = True
 
 
-_NOT_WHOLE = Finding(f"the facts are not whole: computing them anew was ended. {_REBUILD}")
-
-
 def check(
     warehouse: Warehouse, settings: Settings, now: datetime, say: Callable[[str], None]
 ) -> Iterator[Finding]:
     """Look for all that may be wrong. `say` is told what is looked at."""
     connection = warehouse.connection
+    rebuild = f"Run {rebuild_command(warehouse.folder)}."
     if not _has_facts(connection):
         if _count(connection, "from meta where publication > 0"):
-            yield _NOT_WHOLE
+            yield _not_whole(rebuild)
         return
     is_ours = _facts_models(connection) == model.facts_fingerprint()  # else tables may be others
     if is_ours:
         say("seconds of every attempt and day")
-        yield from _identity(connection)
+        yield from _identity(connection, rebuild)
     say("ledger against events")
     yield from _ledger(connection)
     say("facts, detail and published files that belong to nothing")
-    yield from _orphans(connection, model.KEPT_FACTS if is_ours else ())
-    yield from _files(warehouse)
+    yield from _orphans(connection, model.KEPT_FACTS if is_ours else (), rebuild)
+    yield from _files(warehouse, rebuild)
     unread = list(compared.gather_detail(warehouse))
     yield from map(Finding, unread)
-    stale = _stale(connection, settings)
+    stale = _stale(connection, settings, rebuild)
     if stale is not None:
         yield stale
         return
@@ -66,6 +63,10 @@ def check(
     yield from map(Finding, compared.off_facts(warehouse, settings, has_detail=not unread))
     say("published file against a fresh one")
     yield from map(Finding, compared.off_publication(warehouse, settings, now))
+
+
+def _not_whole(rebuild: str) -> Finding:
+    return Finding(f"the facts are not whole: computing them anew was ended. {rebuild}")
 
 
 def _has_facts(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -77,14 +78,14 @@ def _facts_models(connection: duckdb.DuckDBPyConnection) -> str | None:
     return None if models is None else str(models)
 
 
-def _identity(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+def _identity(connection: duckdb.DuckDBPyConnection, rebuild: str) -> Iterator[Finding]:
     for table, of in (
         ("attempt_day_facts_kept", "attempt-day"),
         ("attempt_facts_kept", "attempt"),
     ):
         off = _count(connection, f"from {table} where wall_us <> {_AREAS}")
         if off:
-            yield Finding(f"areas do not sum to the wall time of {counted(off, of)}. {_REBUILD}")
+            yield Finding(f"areas do not sum to the wall time of {counted(off, of)}. {rebuild}")
     split = _count(
         connection,
         "from (select job_no, attempt, sum(wall_us) as wall_us from attempt_day_facts_kept "
@@ -93,9 +94,7 @@ def _identity(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         "where coalesce(days.wall_us, 0) is distinct from facts.wall_us",
     )
     if split:
-        yield Finding(
-            f"days do not sum to the wall time of {counted(split, 'attempt')}. {_REBUILD}"
-        )
+        yield Finding(f"days do not sum to the wall time of {counted(split, 'attempt')}. {rebuild}")
 
 
 def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
@@ -136,7 +135,9 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         yield Finding(f"{counted(nameless, 'job')} with events and no name. {_INGEST_AGAIN}")
 
 
-def _orphans(connection: duckdb.DuckDBPyConnection, kept_facts: Sequence[str]) -> Iterator[Finding]:
+def _orphans(
+    connection: duckdb.DuckDBPyConnection, kept_facts: Sequence[str], rebuild: str
+) -> Iterator[Finding]:
     connection.execute(
         "create or replace temp table told_jobs as select distinct job_no from events "
         "where job_no is not null"
@@ -148,7 +149,7 @@ def _orphans(connection: duckdb.DuckDBPyConnection, kept_facts: Sequence[str]) -
             "(select job_no from told_jobs union select job_no from pruned_jobs)",
         )
         if orphans:
-            yield Finding(f"{counted(orphans, 'job')} with {name} but no events. {_REBUILD}")
+            yield Finding(f"{counted(orphans, 'job')} with {name} but no events. {rebuild}")
     undead = _count(connection, "from told_jobs where job_no in (select job_no from pruned_jobs)")
     if undead:
         yield Finding(f"{counted(undead, 'pruned job')} with events. {_INGEST_AGAIN}")
@@ -156,12 +157,12 @@ def _orphans(connection: duckdb.DuckDBPyConnection, kept_facts: Sequence[str]) -
         connection, "from job_details where file not in (select file from detail_files)"
     )
     if unlisted:
-        yield Finding(f"{counted(unlisted, 'job')} with detail in no listed file. {_REBUILD}")
+        yield Finding(f"{counted(unlisted, 'job')} with detail in no listed file. {rebuild}")
 
 
-def _files(warehouse: Warehouse) -> Iterator[Finding]:
+def _files(warehouse: Warehouse, rebuild: str) -> Iterator[Finding]:
     if not publish.is_published(warehouse):
-        yield Finding(f"readers do not see the newest commit of {warehouse.folder}. {_REBUILD}")
+        yield Finding(f"readers do not see the newest commit of {warehouse.folder}. {rebuild}")
     listed: set[str] = set()
     publications = sorted(warehouse.folder.glob("serving-*.duckdb"))
     for path in publications:
@@ -192,21 +193,21 @@ def _current(folder: Path) -> Path | None:
         return None
 
 
-def _stale(connection: duckdb.DuckDBPyConnection, settings: Settings) -> Finding | None:
+def _stale(
+    connection: duckdb.DuckDBPyConnection, settings: Settings, rebuild: str
+) -> Finding | None:
     [(told,)] = connection.execute("select settings from meta").fetchall()
     models = _facts_models(connection)
     if models is None:
-        return _NOT_WHOLE
+        return _not_whole(rebuild)
     if models != model.facts_fingerprint():
-        return Finding(f"the facts were computed by another release. {_REBUILD}")
+        return Finding(f"the facts were computed by another release. {rebuild}")
     if told != as_text(settings):
         try:
             retention.refuse_what_cannot_follow(connection, told, as_text(settings))
         except UnusableArguments as refusal:
             return Finding(str(refusal))
-        return Finding(
-            f"the facts were computed under other settings than ett.toml has. {_REBUILD}"
-        )
+        return Finding(f"the facts were computed under other settings than ett.toml has. {rebuild}")
     return None
 
 

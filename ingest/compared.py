@@ -13,11 +13,10 @@ import duckdb
 
 from ingest import detail, facts, publish
 from ingest.settings import Settings
-from ingest.warehouse import Warehouse, literally, scratch
+from ingest.warehouse import Warehouse, literally, rebuild_command, scratch
 from ingest.words import counted
 from queries import NothingPublished, model, published
 
-_REBUILD = "Run `ett-warehouse rebuild`."
 _DETAIL = (
     *("job_no", "attempt", "kind", "name", "category", "stage", "rank", "started_us", "ended_us"),
     *("step", "detail", "file_no"),
@@ -27,6 +26,7 @@ _DETAIL = (
 def gather_detail(warehouse: Warehouse) -> Iterator[str]:
     """What the listed files hold of each job, as the temporary table `held_detail`."""
     connection = warehouse.connection
+    rebuild = f"Run {rebuild_command(warehouse.folder)}."
     connection.execute(
         "create or replace temp table held_detail (base_job_no bigint, rows bigint, told hugeint)"
     )
@@ -34,7 +34,7 @@ def gather_detail(warehouse: Warehouse) -> Iterator[str]:
     for (file,) in listed:
         path = detail.folder(warehouse.folder) / file
         if not path.is_file():
-            yield f"{path} is listed and missing. {_REBUILD}"
+            yield f"{path} is listed and missing. {rebuild}"
             continue
         try:
             connection.execute(
@@ -45,7 +45,7 @@ def gather_detail(warehouse: Warehouse) -> Iterator[str]:
                 [file],
             )
         except duckdb.Error as error:
-            yield f"{path} cannot be read: {_line(error)}. {_REBUILD}"
+            yield f"{path} cannot be read: {_line(error)}. {rebuild}"
 
 
 def _digest() -> str:
@@ -56,6 +56,7 @@ def _digest() -> str:
 def off_facts(warehouse: Warehouse, settings: Settings, *, has_detail: bool) -> Iterator[str]:
     """Facts, rollups and detail that are not what the events give. Needs `gather_detail` before."""
     connection = warehouse.connection
+    rebuild = f"Run {rebuild_command(warehouse.folder)}."
     off = dict.fromkeys((*model.KEPT_FACTS, *model.KEPT_ROLLUPS, "detail"), 0)
     for mine in facts.computed_parts(warehouse, settings):
         for name in model.KEPT_FACTS:
@@ -69,7 +70,7 @@ def off_facts(warehouse: Warehouse, settings: Settings, *, has_detail: bool) -> 
         off[name] += _count(connection, elsewhere)
     for name, rows in off.items():
         if rows:
-            yield f"{name}: {counted(rows, 'row')} unlike what the events give. {_REBUILD}"
+            yield f"{name}: {counted(rows, 'row')} unlike what the events give. {rebuild}"
 
 
 def _differing_detail(connection: duckdb.DuckDBPyConnection) -> int:
@@ -87,6 +88,7 @@ def off_publication(warehouse: Warehouse, settings: Settings, now: datetime) -> 
     to build them anew: that is nothing to say of what is published.
     """
     connection = warehouse.connection
+    rebuild = f"Run {rebuild_command(warehouse.folder)}."
     fresh = scratch(warehouse.folder) / "check.duckdb"
     try:
         path = published(warehouse.folder)
@@ -101,13 +103,13 @@ def off_publication(warehouse: Warehouse, settings: Settings, now: datetime) -> 
     try:
         off = _differing_parts(connection, fresh, path)
     except duckdb.Error as error:
-        yield f"what is published cannot be compared: {_line(error)}. {_REBUILD}"
+        yield f"what is published cannot be compared: {_line(error)}. {rebuild}"
         return
     finally:
         fresh.unlink(missing_ok=True)
     for name, rows in off.items():
         told = f"{counted(rows, 'row')} unlike what the facts give" if rows else "missing"
-        yield f"{path.name}, {name}: {told}. {_REBUILD}"
+        yield f"{path.name}, {name}: {told}. {rebuild}"
 
 
 def _differing_parts(

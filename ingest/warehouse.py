@@ -134,6 +134,11 @@ def literally(path: Path) -> str:
     return "'" + plain.replace("'", "''") + "'"
 
 
+def rebuild_command(folder: Path) -> str:
+    """What computes all facts of a warehouse anew, to be copied as it is."""
+    return f"`ett-warehouse rebuild --warehouse {shlex.quote(str(folder))}`"
+
+
 def damaged(folder: Path, error: Exception) -> str:
     """What to do where the engine says that the file it writes is damaged."""
     return (
@@ -210,8 +215,7 @@ def _connect(folder: Path, storage: Storage, may_upgrade: bool) -> duckdb.DuckDB
         raise WarehouseUnusable(
             f"{path} was written by an older release: its schema is {version}, this release has "
             f"{SCHEMA_VERSION}. A check or a dry run changes nothing, and so cannot read it: run "
-            f"`ett-warehouse rebuild --warehouse {shlex.quote(str(folder))}` first, which brings "
-            "it to this release."
+            f"{rebuild_command(folder)} first, which brings it to this release."
         )
     migrations.upgrade(path, version)
     return _open(path, storage)

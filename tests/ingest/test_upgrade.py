@@ -127,7 +127,10 @@ def test_check_says_of_facts_of_another_release_that_they_are_until_they_are_com
 
     assert 1 == keep.main(["check", "--warehouse", str(warehouse)])
     said = capsys.readouterr().out
-    assert "the facts were computed by another release. Run `ett-warehouse rebuild`.\n" in said
+    assert (
+        "the facts were computed by another release. Run `ett-warehouse rebuild --warehouse "
+        f"{warehouse}`.\n"
+    ) in said
     assert 0 == keep.main(["rebuild", "--warehouse", str(warehouse)])
     assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
 
