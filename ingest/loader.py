@@ -5,7 +5,6 @@ After `kill -9` a batch is wholly there or wholly not. Publishes nothing.
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ingest import (
+    doubts,
     dumps,
     explain,
     facts,
@@ -41,12 +41,7 @@ from ingest.warehouse import Warehouse, scratch
 if TYPE_CHECKING:
     from ingest.usual_lines import LeftOver
 
-_LOG = logging.getLogger("ingest")
 _TOGETHER_BYTES = 128 * 1024 * 1024  # smaller native files are parsed in one statement
-_NAME_EACH = (
-    "name each by a rule on path in ett.toml ([[identity]]), and ingest them into a new warehouse "
-    "(--warehouse)"
-)
 _FEW_BYTES = 1024 * 1024  # what smaller texts tell goes into one table: each costs every statement
 _SET_ASIDE_AT_ONCE = 50_000  # lines, of two thousand characters at the most
 _SMALL_WAREHOUSE_BYTES = 16 * 1024 * 1024
@@ -114,7 +109,7 @@ def load_batch(
                 judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
                 _join_pieces(connection, numbered)
                 facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
-                _say_contradictions(connection, loaded[0].file_no)
+                doubts.say(connection, loaded[0].file_no)
         except BaseException:
             connection.execute("rollback")
             raise
@@ -159,98 +154,6 @@ def move_clocks(
         connection.execute("rollback")
         raise
     connection.execute("commit")
-
-
-def _say_contradictions(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
-    told_twice = links.told_twice(connection)
-    if (by_cluster := told_twice.get("cluster")) is not None:
-        _LOG.warning(
-            "the scheduler's job %s is told with its cluster, %s, and without: that is two jobs, "
-            "and its time counts twice if they are one. Ingest tables that have no column Cluster "
-            "with --cluster, into a new warehouse if they are in this one already",
-            *by_cluster,
-        )
-    if (by_number := told_twice.get("number")) is not None:
-        _LOG.warning(
-            "the scheduler's job %s is told with its JobIDRaw, %s, and without: that is two jobs, "
-            "and its time counts twice. Ask sacct for the column JobIDRaw in every table "
-            "(sacct -o ALL), and ingest them into a new warehouse",
-            *by_number,
-        )
-    if (job := links.rows_told_twice(connection)) is not None:
-        _LOG.warning(
-            "a row of the scheduler's job %s is told with its Submit and without: that is two "
-            "rows, and its time counts twice. Ask sacct for the column Submit in every table "
-            "(sacct -o ALL), and ingest them into a new warehouse",
-            job,
-        )
-    found = links.contradictions(
-        connection,
-        "counted_twice",
-        "outside_allocations",
-        "runs_at_once",
-        "begun_elsewhere",
-        "never_durable",
-    )
-    if (counted := found.get("counted_twice")) is not None:
-        _, name, what = counted
-        _LOG.warning(
-            "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes "
-            "them one: ingest it as well (sacct)",
-            name,
-            what,
-        )
-    if (outside := found.get("outside_allocations")) is not None:
-        _, name, what = outside
-        _LOG.warning(
-            "job %s: %s. Both count. Times that tell no zone are of --timezone (without it UTC): "
-            "if those of the log or of the scheduler's dump are of another, ingest them with it "
-            "into a new warehouse (--warehouse)",
-            name,
-            what,
-        )
-    if (at_once := found.get("runs_at_once")) is not None:
-        job_no, name, what = at_once
-        _LOG.warning(
-            "job %s: %s (%s ... %s). If they are several runs under one name, what they did at "
-            "once counts once: %s",
-            name,
-            what,
-            *links.logs_of_steps(connection, job_no),
-            _NAME_EACH,
-        )
-    if (elsewhere := found.get("begun_elsewhere")) is not None:
-        _, name, what = elsewhere
-        _LOG.warning(
-            "job %s: %s. If these are runs of their own, what the earlier one trained counts as "
-            "unsaved: %s",
-            name,
-            what,
-            _NAME_EACH,
-        )
-    if (unsaved := found.get("never_durable")) is not None:
-        _, name, what = unsaved
-        _LOG.warning(
-            "job %s: %s. What they saved counts as unsaved where an interruption follows, unless "
-            "the next attempt says where it resumed: let the trainer tell the end of each upload "
-            "(phase checkpoint_upload; one-logger's on_save_checkpoint_success)",
-            name,
-            what,
-        )
-    if (copied := ledger.copies(connection, since_file_no)) is not None:
-        _LOG.warning(
-            "%s has the content of %s, and its place names another job: if the one is a copy, or "
-            "was moved, its time counts twice. Ingest one of them into a new warehouse "
-            "(--warehouse)",
-            *copied,
-        )
-    if (otherwise := ledger.told_otherwise(connection, since_file_no)) is not None:
-        _LOG.warning(
-            "%s was loaded before with other content, and tells a part of it again: what it told "
-            "then stays, also where it tells that otherwise now. If it is one log that was packed "
-            "or written anew, ingest it into a new warehouse (--warehouse)",
-            otherwise,
-        )
 
 
 def _use_engine(warehouse: Warehouse, batch: Sequence[Incoming]) -> None:

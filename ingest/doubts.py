@@ -1,0 +1,92 @@
+"""What an ingest warns of once it has loaded a batch: what makes time count twice, or as something
+that it cannot have been. One job of each kind is named; Data lists all.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import duckdb
+
+from ingest import ledger, links
+
+_LOG = logging.getLogger("ingest")
+
+_TOLD_TWICE = {
+    "cluster": (
+        "the scheduler's job %s is told with its cluster, %s, and without: that is two jobs, and "
+        "its time counts twice if they are one. Ingest tables that have no column Cluster with "
+        "--cluster, into a new warehouse if they are in this one already"
+    ),
+    "number": (
+        "the scheduler's job %s is told with its JobIDRaw, %s, and without: that is two jobs, and "
+        "its time counts twice. Ask sacct for the column JobIDRaw in every table (sacct -o ALL), "
+        "and ingest them into a new warehouse"
+    ),
+}
+_ROWS_TOLD_TWICE = (
+    "a row of the scheduler's job %s is told with its Submit and without: that is two rows, and "
+    "its time counts twice. Ask sacct for the column Submit in every table (sacct -o ALL), and "
+    "ingest them into a new warehouse"
+)
+_NAME_EACH = (
+    "name each by a rule on path in ett.toml ([[identity]]), and ingest them into a new warehouse "
+    "(--warehouse)"
+)
+_LOGS_AT_ONCE = "runs_at_once"
+# by kind of anomaly, in the order in which they are said
+_CONTRADICTIONS = {
+    "counted_twice": (
+        "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes them "
+        "one: ingest it as well (sacct)"
+    ),
+    "outside_allocations": (
+        "job %s: %s. Both count. Times that tell no zone are of --timezone (without it UTC): if "
+        "those of the log or of the scheduler's dump are of another, ingest them with it into a "
+        "new warehouse (--warehouse)"
+    ),
+    _LOGS_AT_ONCE: (
+        "job %s: %s (%s ... %s). If they are several runs under one name, what they did at once "
+        f"counts once: {_NAME_EACH}"
+    ),
+    "begun_elsewhere": (
+        "job %s: %s. If these are runs of their own, what the earlier one trained counts as "
+        f"unsaved: {_NAME_EACH}"
+    ),
+    "never_durable": (
+        "job %s: %s. What they saved counts as unsaved where an interruption follows, unless the "
+        "next attempt says where it resumed: let the trainer tell the end of each upload (phase "
+        "checkpoint_upload; one-logger's on_save_checkpoint_success)"
+    ),
+}
+_COPIED = (
+    "%s has the content of %s, and its place names another job: if the one is a copy, or was "
+    "moved, its time counts twice. Ingest one of them into a new warehouse (--warehouse)"
+)
+_TOLD_OTHERWISE = (
+    "%s was loaded before with other content, and tells a part of it again: what it told then "
+    "stays, also where it tells that otherwise now. If it is one log that was packed or written "
+    "anew, ingest it into a new warehouse (--warehouse)"
+)
+
+
+def say(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
+    """Warn of the jobs of `batch_jobs`, whose facts are computed, and of the dumps from this number
+    on.
+    """
+    told_twice = links.told_twice(connection)
+    for kind, sentence in _TOLD_TWICE.items():
+        if (numbers := told_twice.get(kind)) is not None:
+            _LOG.warning(sentence, *numbers)
+    if (job := links.rows_told_twice(connection)) is not None:
+        _LOG.warning(_ROWS_TOLD_TWICE, job)
+    found = links.contradictions(connection, *_CONTRADICTIONS)
+    for kind, sentence in _CONTRADICTIONS.items():
+        if (contradiction := found.get(kind)) is not None:
+            job_no, *told = contradiction
+            logs = links.logs_of_steps(connection, job_no) if kind == _LOGS_AT_ONCE else ()
+            _LOG.warning(sentence, *told, *logs)
+    if (copied := ledger.copies(connection, since_file_no)) is not None:
+        _LOG.warning(_COPIED, *copied)
+    if (otherwise := ledger.told_otherwise(connection, since_file_no)) is not None:
+        _LOG.warning(_TOLD_OTHERWISE, otherwise)
