@@ -57,16 +57,17 @@ from window_publishing($1, $2, $3)
 order by team <> 'fleet', publishing_gpu_seconds desc, team
 """
 
-# The slowest of both kinds; a recovery counts from the interruption, attempts between included.
+# The slowest of both kinds; a recovery counts from the interruption, attempts between and what they
+# queued included. A start counts from the GPUs: its queue is over by then.
 SLOWEST: Final = """
 select
     job_id,
     greatest(tts_seconds, ttr_seconds) / 60 as wait_minutes,
+    if(ttr_seconds is null, 0, ttr_seconds - ttr_without_queue_seconds) / 60 as queue_minutes,
     if(ttr_seconds is null, 'start', 'recovery') as wait,
     attempt,
     team,
     gpus,
-    queue_seconds,
     trainer_init_seconds,
     pt2_compile_seconds,
     cache,
@@ -170,7 +171,6 @@ def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
     seconds = {
         name: st.column_config.NumberColumn(label, format="%.0f s")
         for name, label in (
-            ("queue_seconds", "queue"),
             ("trainer_init_seconds", "trainer_init"),
             ("pt2_compile_seconds", "pt2_compile"),
         )
@@ -186,6 +186,12 @@ def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
                 format="%.0f",
                 min_value=0,
                 max_value=parts.most_of(table["wait_minutes"]),
+            ),
+            "queue_minutes": st.column_config.NumberColumn(
+                "of it queue",
+                format="%.0f",
+                help="Queueing inside these minutes: of a recovery that of all attempts since the "
+                "interruption. A start begins with the GPUs.",
             ),
             "gpus": st.column_config.NumberColumn("GPUs"),
             "first_batch_at": st.column_config.DatetimeColumn(

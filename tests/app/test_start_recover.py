@@ -25,6 +25,7 @@ from app.palette import DARK, LIGHT
 from app.warehouse import connect
 from queries import published
 from tests.app import serving
+from tests.app.dumps import attempt, ingest
 from tests.app.opening import START, markdown, open_page, said, warnings
 
 FIRST, LAST = date(2026, 2, 4), date(2026, 3, 3)
@@ -397,3 +398,23 @@ def test_both_lines_of_a_panel_are_told() -> None:
         waits.lines_told(days, FIRST, both, words.duration)
     )
     assert waits.lines_told(days, FIRST, both[:1], words.duration).startswith("lowest 1 min on ")
+
+
+def test_what_the_slowest_queued_is_told_of_all_their_attempts_and_of_no_start(
+    warehouse: Path,
+) -> None:
+    begins = datetime(2026, 3, 2, 10)
+    died = attempt("a", 2, begins + timedelta(seconds=1300 + 3600), trains=0, outcome="failed")
+    events = [
+        *attempt("a", 1, begins, trains=1200, outcome="failed"),
+        *(each for each in died if each.get("phase") != "training"),
+        *attempt("a", 3, begins + timedelta(seconds=1300 + 3600 + 100 + 1800), trains=1200),
+    ]
+    ingest(warehouse, events, datetime(2026, 3, 3))
+    slowest = open_page(START).dataframe[-1].value
+
+    # from the last training to the next: both gaps, and two start-ups of 100 s
+    recovery, start = (3600 + 1800 + 200) / 60, 100 / 60
+    assert ["recovery", "start"] == slowest["wait"].tolist()
+    assert pytest.approx([recovery, start]) == slowest["wait_minutes"].tolist()
+    assert [90, 0] == slowest["queue_minutes"].tolist()
