@@ -11,9 +11,11 @@ from ingest.collectors.goodput_runs import Job
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected
 
+# as docs/sources/goodput.md has it: Orbax's entries are in a log of their own, and without
+# --freshness those of the last day are all that comes
 _COMMAND = (
-    "gcloud logging read 'jsonPayload.job_name=\"JOB\"' --order=asc --format=json "
-    "| jq -c '.[].jsonPayload'"
+    'gcloud logging read \'logName:"goodput_JOB" OR logName:"checkpoint_JOB"\' --order=asc '
+    "--freshness=30d --format=json | jq -c '.[].jsonPayload'"
 )
 _LOOKED_AT = 100  # entries
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.ingest.mutated_dumps import READING, applied, dump_of, loadable, muta
 from tests.ingest.mutated_dumps import read as read_whatever
 from tests.queries.engine import ingest, rows
 
+DOCS = Path(__file__).parents[2] / "docs" / "sources" / "goodput.md"
 BEGUN = 1_795_150_800  # 2026-11-20T05:00:00Z
 STEP = 6.0
 CASES = ("clean_run", "preempt_resume_next_step", "running_no_end", "two_disruptions_rollback")
@@ -617,8 +619,14 @@ def test_a_dump_without_an_entry_is_unreadable(text: str) -> None:
 
 
 def test_a_dump_with_the_newest_first_says_how_to_turn_it() -> None:
-    with pytest.raises(UnreadableDump, match="--order=asc"):
+    shown = re.search(r"^    (gcloud .*?) > ", DOCS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert shown is not None
+
+    with pytest.raises(UnreadableDump) as refused:
         read(*reversed([*launch(0), *steps(0, 30, 40)]))
+
+    command = " ".join(shown[1].replace("\\\n", "").split())
+    assert str(refused.value).endswith(f"has the newest first. Dump again: {command}")
 
 
 @given(mutations())
