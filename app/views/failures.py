@@ -111,6 +111,7 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
     spine = data.frame(selects.DAYS, first, chosen.newest_day)
     earlier = data.frame(stops.ENDS, *chosen.previous, counted).drop_nulls("day")
     earlier = earlier.select(pl.col("day") + timedelta(days=chosen.days), "counted")
+    earlier = earlier if chosen.is_compared else earlier.clear()
     if days.is_empty():
         st.caption(nothing)
     else:
@@ -119,7 +120,7 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
             stopped_by_day(
                 days,
                 spine,
-                earlier if chosen.is_compared else earlier.clear(),
+                earlier,
                 colours,
                 parts.STANDARD,
             ),

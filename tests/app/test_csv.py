@@ -44,6 +44,24 @@ def test_every_column_names_its_unit_or_zone(
     }
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if not page.endswith("job.py")])
+def test_nothing_of_the_days_before_is_told_where_nothing_is_compared(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    told: dict[str, int] = {}
+
+    def taken(*, stem: str, table: parts.Table, **_: object) -> None:
+        rows = table() if callable(table) else table
+        before = [name for name in rows.columns if name.startswith("previous_")]
+        told[stem] = sum(rows[name].count() for name in before)
+
+    monkeypatch.setattr(parts, "footer", taken)
+    open_page(page, vs="none", days="7", attribution="all")
+
+    assert told
+    assert {} == {stem: values for stem, values in told.items() if values}
+
+
 def test_amounts_are_named_by_what_they_count(fleet: Path, heads: dict[str, list[str]]) -> None:
     for weight in ("gpu", "wall"):
         open_page(weight=weight)
