@@ -231,10 +231,11 @@ def coverage(habits: Mapping[str, Any], chosen: filters.Scope) -> str:
         if unsaved and measured is not None
         else ""
     )
+    found = habits["attempts_with_interval"]
     return (
         f"{off}In {chosen.hours}, of what saved twice and so has an interval: "
-        f"{words.count(habits['attempts_with_interval'])} of "
-        f"{words.many(habits['attempts'], 'attempt')}; {ENDED}."
+        f"{words.count(found)} of {words.many(habits['attempts'], 'attempt')} that trained"
+        f"{_of_unknown(found - habits['weighed_with_interval'])}; {ENDED}."
         f"{outside}"
     )
 
@@ -277,7 +278,10 @@ def jobs_table(jobs: pl.DataFrame, chosen: filters.Scope, palette: Palette, abou
 def _habits(window: tuple[object, ...], weight: str) -> dict[str, Any]:
     told = data.row(HABITS, *window, weight)
     # what an older release published knows no difference
-    weighed = {"weighed_interruptions": told["interruptions"]}
+    weighed = {
+        "weighed_interruptions": told["interruptions"],
+        "weighed_with_interval": told["attempts_with_interval"],
+    }
     return weighed | told | data.row(SAVE_TIMES, *window)
 
 
@@ -292,9 +296,12 @@ def _held_loop(window: Mapping[str, Any], weight: str) -> float | None:
 
 def _stopped(habits: Mapping[str, Any]) -> str:
     stopped = habits["interruptions"]
-    unknown = stopped - habits["weighed_interruptions"]
-    of_unknown = f", GPUs of {words.count(unknown)} unknown" if unknown else ""
-    return f"{words.many(stopped, 'interruption')} of attempts that trained{of_unknown}"
+    unknown = _of_unknown(stopped - habits["weighed_interruptions"])
+    return f"{words.many(stopped, 'interruption')} of attempts that trained{unknown}"
+
+
+def _of_unknown(count: int) -> str:
+    return f", GPUs of {words.count(count)} unknown" if count else ""
 
 
 def _row(
@@ -372,8 +379,8 @@ def _row(
             label=f"To gain, {chosen.hours}",
             show=words.hours,
             difference=words.more_hours,
-            rests_on=habits["attempts_with_interval"],
-            rested_on=earlier.get("attempts_with_interval"),
+            rests_on=habits["weighed_with_interval"],
+            rested_on=earlier.get("weighed_with_interval"),
             note=money.beside(whose, habits["gain_seconds"], chosen.weight)
             if habits["gain_seconds"] is not None
             else silent or why_no_gain(habits),

@@ -26,6 +26,8 @@ trained as (
 select
     count(habits.job_id) as attempts,
     count(habits.interval_seconds) as attempts_with_interval,
+    count(habits.weight) filter (where habits.interval_seconds is not null)
+        as weighed_with_interval,
     -- counted where the days reach the last complete day, and in none before it
     count(*) filter (where habits.runs_on) as attempts_running_on,
     count(*) filter (where habits.is_interruption) as interruptions,

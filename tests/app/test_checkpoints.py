@@ -176,6 +176,8 @@ def test_interruptions_of_unknown_size_are_not_taken_for_none(
     once_a_day = 86400 / (4 * 3600 + 1000) if team_of_once else None
 
     assert (6, 0) == (found["interruptions"], found["weighed_interruptions"])
+    # all of both saved twice; of `rarely`, one attempt, the GPUs are known
+    assert (8, 1) == (found["attempts_with_interval"], found["weighed_with_interval"])
     assert found["interruptions_per_job_day"] is None
     assert pytest.approx(once_a_day) == found["fleet_interruptions_per_job_day"]
 
@@ -184,6 +186,7 @@ def test_interruptions_of_unknown_size_are_not_taken_for_none(
     assert any(says in text for text in said(page))
     assert any("6 interruptions of attempts that trained, GPUs of 6" in text for text in said(page))
     assert not any("nothing was interrupted" in text for text in said(page))
+    assert any("8 of 8 attempts that trained, GPUs of 7 unknown; of" in text for text in said(page))
 
 
 def test_the_gain_is_what_the_interval_costs_above_the_best(ingested: Path) -> None:
@@ -400,7 +403,7 @@ def test_an_attempt_that_still_runs_counts_up_to_the_last_complete_day(
     sentences = said(open_page(CHECKPOINTS, days="7"))
 
     assert any(
-        "1 of 1 attempt; of attempts that ended in these days or ran on after them" in text
+        "1 of 1 attempt that trained; of attempts that ended in these days or ran on" in text
         for text in sentences
     )
     assert any("nothing was interrupted" in text for text in sentences)
@@ -572,7 +575,7 @@ def test_what_an_older_release_published_still_opens(
         connection.execute(
             "create or replace macro window_checkpoints(chosen_team, chosen_workload, first_day, "
             "last_day, chosen_weight) as table "
-            f"select * exclude (weighed_interruptions) from ({sql})"
+            f"select * exclude (weighed_interruptions, weighed_with_interval) from ({sql})"
         )
     page = open_page(CHECKPOINTS, days="7")
 
