@@ -55,6 +55,12 @@ DOUBTS: Final = {
         "attempt says where it resumed",
         "Let the trainer tell the end of each upload",
     ),
+    "left_branch": (
+        "It may have gone on from the earlier save. Here it went on from the later one: what was "
+        "trained in between counts as effective up to it, and what led to the earlier save may "
+        "count as unsaved",
+        "A job of its own for what begins anew keeps the two apart",
+    ),
     "counted_twice": (
         "This may be a run that another name tells of too, and whose time counts twice in the "
         "fleet",

@@ -58,6 +58,10 @@ _CONTRADICTIONS = {
         "next attempt says where it resumed: let the trainer tell the end of each upload (phase "
         "checkpoint_upload; one-logger's on_save_checkpoint_success)"
     ),
+    "left_branch": (
+        "job %s: %s. If it went on from the earlier save, what was trained after that counts as "
+        "effective in vain, and what led to it may count as unsaved: Data lists these attempts"
+    ),
 }
 _COPIED = (
     "%s has the content of %s, and its place names another job: if the one is a copy, or was "

@@ -362,6 +362,20 @@ told as (
 
     union all
 
+    select
+        job_no,
+        attempt,
+        'left_branch' as kind,
+        concat(
+            'resumed at step ', resumed_from_step, ', which attempt ', saved_by,
+            ' had saved; as restored counts step ', taken_step, ', which attempt ', taken_attempt,
+            ' saved after it'
+        ) as what,
+        taken_us as at_us
+    from left_branches
+
+    union all
+
     -- a source that begins uploads and tells the end of none: one or two may have been cut off
     select
         saves.job_no,

@@ -60,6 +60,7 @@ interrupted as (
         windows.job_no,
         windows.attempt,
         windows.ended_us,
+        windows.next_attempt,
         resumes.resumed_from_step
     from followed as windows
     left join resumes
@@ -150,6 +151,8 @@ found as (
     select
         interrupted.job_no,
         interrupted.attempt,
+        interrupted.next_attempt,
+        interrupted.resumed_from_step,
         coalesce(saved.restore_us, progressed.restore_us) as restore_us,
         interrupted.resumed_from_step is not null as is_shown
     from interrupted
@@ -167,6 +170,8 @@ found as (
 select
     found.job_no,
     found.attempt,
+    found.next_attempt as resumed_by,
+    found.resumed_from_step,
     coalesce(
         case
             when found.is_shown then found.restore_us
