@@ -35,8 +35,8 @@ _COLOUR = re.compile(
     rb"|\[(?:\d{1,3}(?:;\d{1,3})*)?m"  # what a copy leaves that swallowed the escape character
 )
 _BAR = re.compile(
-    rb"[^|]{0,120}?\d{1,3}%\|[^|]{0,200}\|\s*(\d+)/(\d+)\s*\[[^\]]{0,200}\]"
-    rb"|[^|]{0,120}?\d{1,3}%\|[^|]{0,200}\|\s*\S{1,20}\s*\[[^\]]{0,200}\]"
+    rb"(?P<title>[^|]{0,120}?)\d{1,3}%\|[^|]{0,200}\|"
+    rb"\s*(?:(?P<done>\d+)/\d+|\S{1,20})\s*\[[^\]]{0,200}\]"
 )
 _LABEL = re.compile(
     rb"\s{0,8}(?:"
@@ -267,11 +267,15 @@ def pieces(line: bytes) -> list[bytes]:
 
 
 def split_bar(text: bytes) -> tuple[int | None, bytes]:
-    """How far a progress bar at the text's beginning is, and what was written right behind it."""
-    bar = _BAR.match(text) if b"%|" in text[:140] else None
-    if bar is None:
-        return None, text
-    return int(bar[1]) if bar[1] else None, text[bar.end() :]
+    """How far a progress bar at the text's beginning is, and what was written right behind it. Of
+    several, whose carriage returns a collector of logs took away, the last counts.
+    """
+    done, title, at = None, b"", 0
+    while b"%|" in text[at : at + 140] and (bar := _BAR.match(text, at)):
+        if at and not title.endswith(bar["title"].strip()):
+            break
+        done, title, at = int(bar["done"]) if bar["done"] else None, bar["title"].strip(), bar.end()
+    return done, text[at:]
 
 
 def split_label(text: bytes) -> tuple[Label, bytes]:

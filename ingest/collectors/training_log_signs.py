@@ -173,6 +173,8 @@ class Signs:
             self._shapes.learn_nothing(line)
             return
         told = said(text, self._clock)
+        if told.at_us is None and stamp is None and rest is not line:
+            stamp = said(line, self._clock)  # that of a pipe, before the bar
         if told.at_us is None and stamp is not None:
             told = stamp._replace(text=told.text)
         if told.at_us is not None:

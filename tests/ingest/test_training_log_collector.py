@@ -299,6 +299,22 @@ def test_what_overwrote_a_progress_bar_has_its_step_and_the_time_before_the_line
     assert [(60.0, 10), (120.0, 20), (180.0, 30)] == steps(told)
 
 
+def test_a_bar_whose_carriage_returns_were_taken_away_has_the_time_before_the_line() -> None:
+    bar = " {0:2d}%|█    | {0}0/1000 [00:12<19:50,  1.20s/it]"
+    told = read(
+        "[rank0]: 2026-03-01T10:00:00+0000 ***** Running training *****",
+        *(
+            f"[rank0]: 2026-03-01T10:0{done}:00+0000 {bar.format(done - 1)}{bar.format(done)}"
+            "{'loss': 2.1, 'learning_rate': 1e-05, 'epoch': 0.1}"
+            for done in (1, 2, 3)
+        ),
+        f"[rank0]: 2026-03-01T10:04:00+0000 {bar.format(3)}Saving model checkpoint to /a/b",
+    )
+
+    assert [(60.0, 10), (120.0, 20), (180.0, 30)] == steps(told)
+    assert [240.0] == [since(event) for event in told if event.get("phase") == "checkpoint_save"]
+
+
 @pytest.mark.parametrize(
     ("lines", "reached", "evaluated", "saved"),
     [
