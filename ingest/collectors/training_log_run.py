@@ -1,7 +1,7 @@
 """The launches that one log of a trainer tells of, one after another, and whose they are.
 
-Numbers no attempts. A launch is known by its own first lines, by a load after training, or by
-steps that are counted anew from further back.
+Numbers no attempts. A launch is known by its own first lines, by a load after training, by a count
+of restarts that is higher, or by steps that are counted anew from further back.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _WHILE_TRAINING = frozenset(
 )
 _OF_STATE = frozenset({Means.SAVING, Means.SAVED, Means.PERSISTED, Means.LOADING, Means.LOADED})
 _BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
+_COUNTS = ("restart", "generation")  # of Slurm, of torchrun
 _RANKS_APART_US = 60 * SECOND_US
 _LONGEST_STARTUP_US = 3_600 * SECOND_US
 _MOST_HELD = 1_000  # events
@@ -56,8 +57,10 @@ class Run:
         self._name = place.name if place.is_of_launcher else None
         self._job_id: str | None = None  # of the launch before
         self._output_of = place.scheduler_job  # an array's task has two numbers: the log's counts
+        self._known: dict[str, str] = {}  # facts of the launch that is no longer held
         self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
         self._next_facts: dict[str, str] = {}
+        self._carried: set[str] = set()  # facts of the launch that were told before it began
         self._marks: set[tuple[str, Label | None]] = set()
         self._steps_before: dict[Label, int] = {}
         self._doubtful: Step | None = None
@@ -73,6 +76,9 @@ class Run:
     def hear(self, sign: Sign, first_us: int | None) -> Iterator[Event]:
         """What a sign says has happened. `first_us` is the first time that the log tells."""
         if sign.means is Means.FACT:
+            if self._launch is not None and self._is_of_next(self._launch, sign.told):
+                yield from self._over()
+                self._open(sign.at_us)
             self._learn(sign.told)
             return
         self.is_year_guessed |= sign.is_year_guessed
@@ -162,13 +168,32 @@ class Run:
     def _learn(self, told: dict[str, str]) -> None:
         """What differs from what a launch has said of itself is said of the next."""
         for fact, value in told.items():
-            if self._held is None or self._facts.setdefault(fact, value) == value:
+            if self._held is None or fact in self._carried:
                 self._facts[fact] = value
-            else:
+                self._carried.discard(fact)
+            elif self._facts.setdefault(fact, value) != value:
                 self._next_facts[fact] = value
+
+    def _is_of_next(self, launch: Launch, told: dict[str, str]) -> bool:
+        """Whether a higher count of restarts tells that another launch has begun."""
+        for fact in _COUNTS:
+            count, known = _number(told, fact), self._count(launch, fact)
+            if count is not None and known is not None and count > known:
+                return True
+        return False
+
+    def _count(self, launch: Launch, fact: str) -> int | None:
+        """The launch's own count of restarts; Slurm tells none before the first restart."""
+        if self._held is None:
+            is_first = fact == "restart" and "scheduler_job" in self._known
+            return _number({fact: "0", **self._known} if is_first else self._known, fact)
+        if fact in self._facts and fact not in self._carried:
+            return _number(self._facts, fact)
+        return 0 if fact == "restart" and launch.has_failed else None
 
     def _open(self, begun_us: int | None) -> Launch:
         self._launch, self._held = Launch(begun_us, self._writer), []
+        self._carried = {fact for fact in _COUNTS if fact in self._facts}
         self._marks, self._doubtful, self._earliest = set(), None, None
         self._steps_before.clear()
         return self._launch
@@ -252,7 +277,7 @@ class Run:
         """The launch belongs to whom it has named by now."""
         held, self._held = self._held or [], None
         facts, self._facts, self._next_facts = self._facts, self._next_facts, {}
-        self._who = self._identity(launch, facts)
+        self._who, self._known = self._identity(launch, facts), facts
         if launch.begun_us is not None:
             held.insert(0, {"at_us": launch.begun_us, "event": EventKind.ATTEMPT_START})
         job = _job(facts, self.is_year_guessed)
@@ -267,6 +292,8 @@ class Run:
         and both before the place of the file.
         """
         told = facts.get("scheduler_job")
+        if told is None and "restart" in facts:
+            told = self._who.get("scheduler_job")
         if told is not None and self._output_of is not None:
             self._output_of = told
         scheduler_job = told or self._output_of

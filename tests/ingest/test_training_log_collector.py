@@ -1983,3 +1983,72 @@ def test_a_log_with_the_day_before_the_month_is_read_to_its_break_and_set_aside_
         warehouse,
         "select reason, count(*) from rejected_lines where detail like '%breaks off%' group by all",
     )
+
+
+NAMELESS = "2026-03-01 {} Training epoch 0, iteration {}/99 | global_step: {} | loss: 2"
+
+
+def nameless(*told: tuple[str, int]) -> list[str]:
+    """Steps of a trainer that tells neither a launch nor, where it begins anew, a load."""
+    return [NAMELESS.format(time, step, step) for time, step in told]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(["SLURM_JOB_ID=7", "SLURM_RESTART_COUNT=1"], id="job first"),
+        pytest.param(["SLURM_RESTART_COUNT=1", "SLURM_JOB_ID=7"], id="count first"),
+        pytest.param(["SLURM_RESTART_COUNT=1"], id="count alone"),
+    ],
+)
+@pytest.mark.parametrize("first", ["SLURM_JOB_ID=7 SLURM_RESTART_COUNT=0", "SLURM_JOB_ID=7"])
+@pytest.mark.parametrize(
+    "steps_before",
+    [
+        pytest.param(nameless(("10:01:00", 9), ("10:02:00", 19)), id="trained"),
+        pytest.param(
+            [
+                *nameless(("10:01:00", 9)),
+                "2026-03-01 10:01:01 Traceback (most recent call last):",
+                "RuntimeError: x",
+            ],
+            id="failed",
+        ),
+        pytest.param(
+            ["2026-03-01 10:01:01 Traceback (most recent call last):", "RuntimeError: x"],
+            id="died in start-up",
+        ),
+    ],
+)
+def test_a_higher_count_of_restarts_tells_of_another_launch(
+    first: str, second: list[str], steps_before: list[str]
+) -> None:
+    told = read(
+        f"2026-03-01 10:00:00 {first}",
+        *steps_before,
+        *(f"2026-03-01 11:00:00 {line}" for line in second),
+        "2026-03-01 11:00:01 SLURM_RESTART_COUNT=1",  # another rank
+        *nameless(("11:01:00", 9), ("11:02:00", 19)),
+    )
+
+    later = [event for event in told if since(event) >= 3600 and event["event"] != "job"]
+    assert {("7", 1)} == {(event["scheduler_job"], event["run_restart"]) for event in later}
+    assert [(3660.0, 9), (3720.0, 19)] == steps(later)
+    assert [3600.0] == [since(event) for event in of(later, "attempt_start")]
+    before = [event for event in told if event not in later and event["event"] != "job"]
+    assert {"7"} == {event["scheduler_job"] for event in before}
+    assert {0 if "COUNT" in first else None} == {event.get("run_restart") for event in before}
+
+
+def test_the_count_of_a_launch_outranks_what_a_rank_of_the_one_before_told_late() -> None:
+    told = read(
+        "2026-03-01 10:00:00 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1",
+        *nameless(("10:01:00", 9), ("10:02:00", 19)),
+        "2026-03-01 10:02:01 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1",
+        "2026-03-01 11:00:00 using world size: 8, data-parallel size: 8",
+        "2026-03-01 11:00:01 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=2",
+        *nameless(("11:01:00", 9)),
+    )
+
+    assert [0.0, 3600.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [1, 2] == [event["run_restart"] for event in of(told, "attempt_start")]
