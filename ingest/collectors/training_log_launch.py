@@ -39,6 +39,7 @@ class Launch:
         self.seen_us = begun_us or 0
         self.steps: dict[Label, int] = {}
         self.has_failed = False
+        self.failed_us: int | None = None
         self.is_trained = False
         self.stepped_us = 0
         self.training_us: int | None = None
@@ -233,7 +234,8 @@ class Launch:
         return self._failure(at_us, sign.line_number, sign.text, sign.label)
 
     def _ended(self, sign: Sign) -> list[Event]:
-        self.has_failed = self.has_failed or sign.pattern.outcome is not Outcome.COMPLETED
+        if sign.pattern.outcome is not Outcome.COMPLETED:
+            self.has_failed, self.failed_us = True, sign.at_us or self.failed_us
         if says_more(sign, self._end):
             self._end = sign
         return []
@@ -311,7 +313,7 @@ class Launch:
         failure = self._failures.told(at_us, line_number, message, label)
         if failure is None:
             return []
-        self.has_failed = True
+        self.has_failed, self.failed_us = True, failure["at_us"]
         self.seen_us = max(self.seen_us, failure["at_us"])
         return [failure]
 

@@ -63,7 +63,7 @@ class Run:
         self._carried: set[str] = set()  # facts of the launch that were told before it began
         self._marks: set[tuple[str, Label | None]] = set()
         self._steps_before: dict[Label, int] = {}
-        self._doubtful: Step | None = None
+        self._doubtful: dict[Label, Step] = {}  # by rank, the last that fell back
         self._earliest: Step | None = None  # of a launch whose beginning no line tells
         self._is_first = True  # no launch of the log is over
         self.is_year_guessed = False
@@ -103,14 +103,15 @@ class Run:
         self.has_steps = True
         launch = self._launch or self._open(None)
         last = launch.steps.get(step.label, 0)
-        if number < last:
-            return self._fall(step, first_us)
+        if self._falls(launch, step, last):
+            return self._fall(launch, step, first_us)
         if number > last:
             if len(launch.steps) > _MOST_RANKS:  # torn labels
                 launch.steps.clear()
                 self._steps_before.clear()
+                self._doubtful.clear()
             self._steps_before[step.label] = last
-            self._doubtful = None
+            self._doubtful.pop(step.label, None)
         if self._held is not None:
             self.is_year_guessed |= step.is_year_guessed
             self._held += launch.step(step)
@@ -130,6 +131,7 @@ class Run:
             if (
                 launch is None
                 or self._held is not None
+                or steps.label in self._doubtful
                 or len(launch.steps) > _MOST_RANKS
                 or not launch.goes_on(steps.label, first)
             ):
@@ -140,7 +142,6 @@ class Run:
             self._steps_before[steps.label] = (
                 int(steps.step[end - 2]) if end - place > 1 else launch.steps[steps.label]
             )
-            self._doubtful = None
             yield launch.progress(steps, slice(place, end)).with_columns(
                 pl.lit(value).alias(name) for name, value in self._who.items()
             )
@@ -194,8 +195,9 @@ class Run:
     def _open(self, begun_us: int | None) -> Launch:
         self._launch, self._held = Launch(begun_us, self._writer), []
         self._carried = {fact for fact in _COUNTS if fact in self._facts}
-        self._marks, self._doubtful, self._earliest = set(), None, None
+        self._marks, self._earliest = set(), None
         self._steps_before.clear()
+        self._doubtful.clear()
         return self._launch
 
     def _over(self) -> Iterator[Event]:
@@ -249,15 +251,28 @@ class Run:
             launch.begun_us = min(first_us, training_us) if is_near else training_us
         return False
 
-    def _fall(self, step: Step, first_us: int | None) -> Iterator[Event]:
+    def _falls(self, launch: Launch, step: Step, last: int) -> bool:
+        """Whether a step may be of a launch that no line tells of."""
+        if step.step < last:
+            return True
+        doubtful = self._doubtful.get(step.label)
+        is_silent = _is_long_after_failure(launch, step)
+        was_silent = doubtful is not None and _is_long_after_failure(launch, doubtful)
+        return is_silent and (step.step == last or was_silent)
+
+    def _fall(self, launch: Launch, step: Step, first_us: int | None) -> Iterator[Event]:
         """Steps fall back where a launch began that no line tells of. The second of them proves
-        that the first was no number torn out of its line, or of a rank that lags behind.
+        that the first was no number torn out of its line, or of a rank that lags behind: it is far
+        back as well, or both come long after a failure and not at once, as what a rank that dies
+        had still to write.
         """
-        doubtful, self._doubtful = self._doubtful, step
-        is_far = step.step < self._steps_before.get(step.label, 0)
-        if doubtful is None or doubtful.label != step.label or not is_far:
+        doubtful = self._doubtful.get(step.label)
+        self._doubtful[step.label] = step
+        if doubtful is None or doubtful.step >= step.step:
             return
-        if doubtful.step < step.step:
+        is_far = step.step < self._steps_before.get(step.label, 0)
+        is_anew = step.at_us - doubtful.at_us >= SECOND_US
+        if is_far or (is_anew and _is_long_after_failure(launch, doubtful)):
             yield from self._over()
             self._open(doubtful.at_us)
             yield from self.step(doubtful, first_us)
@@ -321,6 +336,16 @@ class Run:
 
 def _was_training(launch: Launch) -> bool:
     return launch.training_us is not None and not launch.is_trained
+
+
+def _is_long_after_failure(launch: Launch, step: Step) -> bool:
+    """Whether a launch failed over a minute before this step and has told none since."""
+    failed_us = launch.failed_us
+    return (
+        failed_us is not None
+        and launch.stepped_us <= failed_us
+        and step.at_us - failed_us > _RANKS_APART_US
+    )
 
 
 def _begun_us(sign: Sign, first_us: int | None) -> int | None:

@@ -2052,3 +2052,53 @@ def test_the_count_of_a_launch_outranks_what_a_rank_of_the_one_before_told_late(
 
     assert [0.0, 3600.0] == [since(event) for event in of(told, "attempt_start")]
     assert [1, 2] == [event["run_restart"] for event in of(told, "attempt_start")]
+
+
+FAILED = ("2026-03-01 {} Traceback (most recent call last):", "RuntimeError: x")
+
+
+def failed(time: str) -> list[str]:
+    return [line.format(time) for line in FAILED]
+
+
+@pytest.mark.parametrize("label", ["", "[rank1]: "])
+@pytest.mark.parametrize("last", [1, 2, 3])
+def test_launches_that_fail_after_few_steps_are_launches_all_the_same(
+    last: int, label: str
+) -> None:
+    lines: list[str] = []
+    for minute in (10, 20, 30):
+        for step in range(1, last + 1):
+            lines += nameless((f"10:{minute}:{step * 10}", step))
+            if label:  # ranks take turns
+                lines.append(label + nameless((f"10:{minute}:{step * 10 + 1}", step))[0])
+        lines += failed(f"10:{minute}:50")
+    lines += nameless(("10:40:10", 1), ("10:40:20", 2), ("10:40:30", 3), ("10:40:40", 4))
+
+    told = read(*lines)
+
+    begun = [since(event) for event in of(told, "phase_start") if event["phase"] == "training"]
+    # one step alone may be what a rank tells late
+    assert [600.0, 1200.0, 1800.0, 2400.0][:: 3 if last == 1 else 1] == [
+        at // 60 * 60 for at in begun
+    ]
+    assert (2440.0, 4) == steps(told)[-1]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(nameless(("10:13:00", 3), ("10:13:10", 4)), id="goes on"),
+        pytest.param(nameless(("10:13:00", 1), ("10:13:00", 2)), id="what a rank had to write"),
+        pytest.param(nameless(("10:10:31", 1), ("10:10:41", 2)), id="at once"),
+        pytest.param(
+            nameless(("10:13:00", 3), ("10:13:09", 2), ("10:13:10", 4), ("10:13:19", 3)),
+            id="a rank lags behind",
+        ),
+    ],
+)
+def test_what_comes_after_a_failure_that_is_none_is_of_its_launch(after: list[str]) -> None:
+    before = [*nameless(("10:10:10", 1), ("10:10:20", 2)), *failed("10:10:30")]
+
+    begun = of(read(*before, *after), "phase_start")
+    assert ["training"] == [event["phase"] for event in begun]
