@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from ingest.collectors.lines import SECOND_US, Label
+from ingest.collectors.lines import NOBODY, SECOND_US, Label
 from ingest.collectors.training_log_failures import Failures, last_word, says_more
 from ingest.collectors.training_log_patterns import Means
 from ingest.collectors.training_log_shapes import Step, length_us
@@ -160,7 +160,7 @@ class Launch:
             self._first_step = first_step
             self._restored = first_step - 1 if first_step > 1 else None
         if sign.at_us is None or (self.training_us is not None and not self.is_trained):
-            return []
+            return self._other_rank(sign)
         begun_us = max(sign.at_us - (_length_us(sign) or 0), self._ready_us or 0)
         self.training_us, self.is_trained = min(begun_us, sign.at_us), False
         return [
@@ -173,13 +173,19 @@ class Launch:
             self._goal = sign
         at_us = sign.at_us or sign.before_us
         if at_us is None or self.training_us is None or self.is_trained:
-            return []
+            return self._other_rank(sign)
         self.is_trained = True
         at_us = max(at_us, self.training_us)
         return [
             *self._spans.went_on(sign.label, at_us),
             _phase(EventKind.PHASE_END, Phase.TRAINING, at_us),
         ]
+
+    def _other_rank(self, sign: Sign) -> list[Event]:
+        """Another rank begins or ends its train loop: it has done what it did before."""
+        if sign.label == NOBODY or sign.at_us is None:
+            return []
+        return self._spans.went_on(sign.label, sign.at_us)
 
     def _saving(self, sign: Sign) -> list[Event]:
         at_us = self._time_of(sign)

@@ -42,6 +42,8 @@ class Spans:
         self._writer = writer
         self._open: dict[tuple[Phase, int | None], _Span] = {}
         self._being_written: dict[int | None, int] = {}  # step -> when training went on
+        # step, writer and time of the last save of which the end alone was told
+        self._told_alone: tuple[int | None, int | None, int] | None = None
 
     def begin(self, phase: Phase, label: Label, at_us: int, step: int | None) -> list[Event]:
         """It begins, or goes on."""
@@ -80,6 +82,8 @@ class Spans:
             start_us = at_us if at_us is None or length_us is None else at_us - length_us
             # the end alone says that a save is there, of other phases it says nothing
             if start_us is None or (length_us is None and phase is not Phase.CHECKPOINT_SAVE):
+                return []
+            if length_us is None and self._is_told_alone(self._voice(label), start_us, step):
                 return []
             events = self.begin(phase, label, start_us, step)
             span = self._open.get((phase, self._voice(label)))
@@ -141,6 +145,13 @@ class Spans:
     def close(self) -> list[Event]:
         """The launch is over: what was not done by then stays without an end."""
         return [self._close(key) for key, span in list(self._open.items()) if span.is_done]
+
+    def _is_told_alone(self, voice: int | None, at_us: int, step: int | None) -> bool:
+        """Whether the end of a save is one that another rank has told as well, moments before."""
+        before, self._told_alone = self._told_alone, (step, voice, at_us)
+        if before is None or before[0] != step or before[1] == voice:
+            return False
+        return at_us - before[2] <= (_SAME_US if step is None else _RANKS_APART_US)
 
     def _is_written(
         self, span: _Span | None, phase: Phase, step: int | None, mode: str | None

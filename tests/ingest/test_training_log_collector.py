@@ -2102,3 +2102,55 @@ def test_what_comes_after_a_failure_that_is_none_is_of_its_launch(after: list[st
 
     begun = of(read(*before, *after), "phase_start")
     assert ["training"] == [event["phase"] for event in begun]
+
+
+@pytest.mark.parametrize("what", ["checkpoint saved at step {}", "checkpoint saved"])
+def test_a_save_whose_end_alone_each_rank_tells_is_one(what: str) -> None:
+    lines = []
+    for step, minute in ((10, 1), (20, 2), (30, 3)):
+        for rank in range(4):
+            head = f"[rank{rank}]: 2026-03-01 10:0{minute}:"
+            lines += [f"{head}00 step {step} loss 1", f"{head}0{rank} {what.format(step)}"]
+
+    told = read(*sorted(lines, key=lambda line: line[9:]))
+
+    assert [60.0, 120.0, 180.0] == [start for start, _ in spans(told, "checkpoint_save")]
+
+
+def test_each_rank_that_trains_has_loaded() -> None:
+    head = "[rank{}]: 2026-03-01 10:00:{:02d} "
+    lines = ["Loading model from /a/checkpoint-20.", "***** Running training *****"]
+    lines.append("  Continuing training from global step 20")
+    told = read(
+        *(
+            head.format(rank, 10 * at + rank) + line
+            for at, line in enumerate(lines)
+            for rank in (1, 2)
+        )
+    )
+
+    loads = [event for event in told if event.get("phase") == "checkpoint_load"]
+    assert [(1, 1.0), (1, 1.0), (2, 2.0), (2, 2.0)] == sorted(
+        (event["rank"], since(event)) for event in loads
+    )
+
+
+def test_each_rank_whose_train_loop_is_done_has_saved() -> None:
+    head = "[rank{}]: 2026-03-01 10:00:{:02d} "
+    lines = [
+        "step 10 loss 1",
+        "Saving model checkpoint to /a/checkpoint-10",
+        "{'train_runtime': 9.0}",
+    ]
+    told = read(
+        *(
+            head.format(rank, 10 * at + rank) + line
+            for at, line in enumerate(lines)
+            for rank in (1, 2)
+        )
+    )
+
+    saves = [event for event in told if event.get("phase") == "checkpoint_save"]
+    assert [(1, 11.0), (1, 11.0), (2, 12.0), (2, 12.0)] == sorted(
+        (event["rank"], since(event)) for event in saves
+    )
