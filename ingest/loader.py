@@ -89,7 +89,7 @@ def load_batch(
     """Load a batch and recompute what it touches. All or nothing; `advance` is told bytes read.
 
     Returns what each file brought, and the jobs that had news, as hashes of their ids. A dry run
-    reads everything, counts, and keeps nothing.
+    reads everything, counts, and keeps nothing; it knows jobs by their names only.
     """
     connection = warehouse.connection
     _use_engine(warehouse, batch)
@@ -104,11 +104,13 @@ def load_batch(
         connection.execute("begin")
         try:
             loaded = _load(connection, numbered, parsed, unreadable, reading, settings, moment)
-            jobs = store.batch_jobs(connection)
-            if not is_dry:
+            if is_dry:
+                jobs = store.batch_jobs(connection)
+            else:
                 judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
                 _join_pieces(connection, numbered)
                 facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
+                jobs = facts.told_jobs(connection)
                 doubts.say(connection, loaded[0].file_no)
         except BaseException:
             connection.execute("rollback")

@@ -106,7 +106,7 @@ def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
 
 
 def batch_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
-    """The jobs that the batch speaks of, as hashes of their ids: enough to count them."""
+    """The names of jobs that the batch speaks of, as hashes: enough to count them."""
     return {job for (job,) in connection.execute("select hash(job_key) from batch_jobs").fetchall()}
 
 

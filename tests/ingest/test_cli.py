@@ -19,7 +19,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import cli
+from ingest import cli, facts
 from ingest.cli import main
 from ingest.collectors.mlperf_log import Log
 from queries import NothingPublished, published
@@ -182,6 +182,33 @@ def test_what_is_no_dump_does_not_keep_the_dumps_beside_it_from_loading(
     assert f"cannot read {given / 'gone.jsonl'}: No such file" in said
     assert f"cannot read {given / 'pipe'}: is no regular file" in said
     assert "hidden" not in said
+
+
+@pytest.mark.parametrize("events_a_gib", [10_000_000, 5])
+def test_a_job_that_two_sources_name_otherwise_is_one(
+    events_a_gib: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(facts, "_EVENTS_A_GIB", events_a_gib)  # the fewer, the more parts
+    rows = ["JobID|Cluster|Submit|Start|End|State|AllocTRES"]
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for job in range(40, 45):
+        rows.append(
+            f"{job}|c1|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T10:09:00|COMPLETED|"
+            "gres/gpu=8"
+        )
+        log = [f"2026-03-01 10:0{minute}:00 step {minute} loss 1" for minute in range(1, 9)]
+        (logs / f"slurm-{job}.out").write_text("\n".join(log) + "\n")
+    (tmp_path / "sacct.txt").write_text("\n".join(rows) + "\n")
+
+    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "sacct.txt", logs)
+    assert " of 5 jobs from 6 files" in capsys.readouterr().out
+    assert 0 == ingest(tmp_path / "later", tmp_path / "sacct.txt")
+    assert 0 == ingest(tmp_path / "later", logs)
+    assert " of 5 jobs from 5 files" in capsys.readouterr().out
 
 
 def test_however_many_files_are_odd_a_line_tells_of_each_reason_and_the_summary_comes_last(
