@@ -60,7 +60,7 @@ class Run:
         self._known: dict[str, str] = {}  # facts of the launch that is no longer held
         self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
         self._next_facts: dict[str, str] = {}
-        self._carried: set[str] = set()  # facts of the launch that were told before it began
+        self._carried: set[str] = set()  # counts that the launch before may have told again
         self._marks: set[tuple[str, Label | None]] = set()
         self._steps_before: dict[Label, int] = {}
         self._doubtful: dict[Label, Step] = {}  # by rank, the last that fell back
@@ -194,7 +194,8 @@ class Run:
 
     def _open(self, begun_us: int | None) -> Launch:
         self._launch, self._held = Launch(begun_us, self._writer), []
-        self._carried = {fact for fact in _COUNTS if fact in self._facts}
+        again = self._facts.items() & self._known.items()
+        self._carried = {fact for fact, _ in again if fact in _COUNTS}
         self._marks, self._earliest = set(), None
         self._steps_before.clear()
         self._doubtful.clear()

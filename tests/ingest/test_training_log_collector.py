@@ -2054,6 +2054,20 @@ def test_the_count_of_a_launch_outranks_what_a_rank_of_the_one_before_told_late(
     assert [1, 2] == [event["run_restart"] for event in of(told, "attempt_start")]
 
 
+def test_a_launch_that_was_killed_in_its_start_up_is_not_the_one_of_the_next_count() -> None:
+    head = "2026-03-01 10:{}:00 "
+    world = "using world size: 8, data-parallel size: 8"
+    told = read(
+        *(head.format("00") + line for line in ("SLURM_JOB_ID=7", "SLURM_RESTART_COUNT=1", world)),
+        *(head.format("30") + line for line in ("SLURM_JOB_ID=7", "SLURM_RESTART_COUNT=2")),
+        *nameless(("10:31:00", 9), ("10:32:00", 19)),
+    )
+
+    assert [(0.0, 1), (1800.0, 2)] == [
+        (since(event), event["run_restart"]) for event in of(told, "attempt_start")
+    ]
+
+
 FAILED = ("2026-03-01 {} Traceback (most recent call last):", "RuntimeError: x")
 
 
