@@ -49,6 +49,12 @@ DOUBTS: Final = {
         "them tells is an attempt of its own, and its time counts twice",
         "Ingest it with its --timezone into a new warehouse",
     ),
+    "launch_over_allocations": (
+        "These are several launches, of which no line tells where they begin. Here they are one, "
+        "which counts in one allocation: in others what it trained is unaccounted, and its "
+        "start-up may count as training",
+        "Let each launch print `SLURM_RESTART_COUNT`, or what it resumes from, as it begins",
+    ),
     "never_durable": (
         "The uploads of these saves may have ended well, and nobody told so. Here none can be "
         "restored from: what was trained before an interruption counts as unsaved, unless the next "

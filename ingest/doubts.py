@@ -45,6 +45,10 @@ _CONTRADICTIONS = {
         "those of the log or of the scheduler's dump are of another, ingest them with it into a "
         "new warehouse (--warehouse)"
     ),
+    "launch_over_allocations": (
+        "job %s: %s. So some of what it trained counts as unaccounted, and some start-up as "
+        "training: let each launch print SLURM_RESTART_COUNT, or what it resumes from, as it begins"
+    ),
     _LOGS_AT_ONCE: (
         "job %s: %s (%s ... %s). If they are several runs under one name, what they did at once "
         f"counts once: {_NAME_EACH}"

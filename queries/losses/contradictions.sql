@@ -341,6 +341,19 @@ told as (
 
     select
         job_no,
+        cast(null as bigint) as attempt,
+        'launch_over_allocations' as kind,
+        concat(
+            'a log of ', name, ' tells one launch in several allocations of the scheduler: it ',
+            'counts in number ', held_try, ', and nothing of it in ', other_tries
+        ) as what,
+        first_us as at_us
+    from launches_over_allocations
+
+    union all
+
+    select
+        job_no,
         attempt,
         'runs_at_once' as kind,
         concat('logs of it told of step ', fell_from, ' and then of step ', fell_to) as what,
