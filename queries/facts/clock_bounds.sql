@@ -33,10 +33,16 @@ spoken as (
         on
             placed.job_no = pieces.job_no
             and placed.attempt = pieces.attempt
+    left join launches_over_allocations as several
+        on
+            placed.job_no = several.job_no
+            and placed.launch = several.launch
     where
         pieces.chain_no is not null
         and placed.is_life
         and placed.launch is not null
+        -- one that is several is no allocation's
+        and several.launch is null
     group by pieces.chain_no, pieces.try, placed.source_no
 
 )

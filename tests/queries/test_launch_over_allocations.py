@@ -41,6 +41,8 @@ def test_a_launch_that_outlives_its_allocation_is_told_of(
     )
     found = rows(tmp_path / "warehouse", FOUND)
     assert [("c1:77", None, f"{what} at 2026-03-01T10:01:00.000Z")] == found
+    offsets = rows(tmp_path / "warehouse", "from anomalies where kind = 'clock_offset'")
+    assert [] == offsets  # it tells nothing of clocks
     assert f"job c1:77: {what}. So some of what it trained" in caplog.text
     for dump in ("slurm-77.out", "sacct.txt"):
         assert 0 == ingest(tmp_path / "pieces", dumps / dump)
