@@ -111,12 +111,12 @@ def days_apart(
     notes = []
     for row, (name, frame) in enumerate(groups):
         colour = palette.comparison if row == 0 else palette.area("effective")
-        told = frame["observed"].to_numpy()
+        told = np.sort(frame["observed"].to_numpy())
         traces.append(_dots(frame, row, name, metric, colour))
         for share in (50, 90):
             if len(told) == 0:
                 continue
-            at = float(np.percentile(told, share))
+            at = float(told[-(-share * len(told) // 100) - 1])  # nearest rank, as everywhere
             traces.append(
                 {
                     "type": "scatter",

@@ -559,6 +559,22 @@ def test_charts_are_what_plotly_takes(palette: Palette) -> None:
     assert "&lt;b&gt;network&lt;/b&gt;" == drawn[0].data[-1].name
 
 
+def test_days_are_ticked_at_the_percentiles_that_every_page_has() -> None:
+    values = (90.0, 10.0, 40.0, 20.0)
+    days = pl.DataFrame(
+        {
+            "day": [found.SINCE + timedelta(days=number) for number in range(len(values))],
+            "observed": values,
+            "attempts": [3] * len(values),
+        }
+    )
+    figure = regression.days_apart(days, days.head(3), "trainer_init_seconds", LIGHT)
+    ticks = [trace.x for trace in figure.data if trace.mode == "lines"]
+
+    # nearest rank: p50 and p90 are days that there were
+    assert [[20.0, 20.0], [90.0, 90.0], [40.0, 40.0], [90.0, 90.0]] == [[*tick] for tick in ticks]
+
+
 def test_a_day_without_attempts_is_a_gap_in_the_line() -> None:
     points = pl.DataFrame(found.whole()["regression_points"])
     nothing = pl.DataFrame(schema={"attribution": pl.String, "failure_domain": pl.String})
