@@ -197,9 +197,11 @@ def _why_no_start(job: Mapping[str, Any], attempts: pl.DataFrame) -> str:
     """Why no time to start is known. Of a job whose sources tell of no training, nothing is."""
     if not job["is_instrumented"] or attempts.is_empty():
         return words.NOT_MEASURED
-    began_at, trained_at, outcome = attempts.select("started_at", "first_batch_at", "outcome").row(
-        0
-    )
+    number, began_at, trained_at, outcome = attempts.select(
+        "attempt", "started_at", "first_batch_at", "outcome"
+    ).row(0)
+    if number != 1:
+        return "no dump tells of attempt 1"
     if trained_at is not None:
         return "first heard of in mid-run" if trained_at == began_at else words.NOT_MEASURED
     return f"attempt 1 {'has not trained yet' if outcome == 'running' else 'never trained'}"

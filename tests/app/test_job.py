@@ -194,6 +194,21 @@ def test_why_one_that_is_first_heard_of_in_mid_run_has_no_time_to_start_is_said(
     assert any(caption.value == "first heard of in mid-run" for caption in page.caption)
 
 
+def test_of_an_attempt_that_no_dump_tells_of_nothing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    died = attempt("late", 2, START, trains=0, outcome="failed")
+    trained = attempt("later", 3, START, trains=9000)
+    ingest(tmp_path, [*died, *trained], START + timedelta(days=1))
+
+    for job in ("late", "later"):
+        told = [caption.value for caption in open_page(JOB, job=job).caption]
+
+        assert "no dump tells of attempt 1" in told
+        assert "attempt 1 never trained" not in told
+
+
 def test_the_rule_and_the_line_it_read_are_shown_where_they_are_known(
     ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
