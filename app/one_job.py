@@ -97,6 +97,7 @@ select
     first_batch_at,
     ended_at,
     wall_seconds,
+    suspended_seconds,
     queue_seconds,
     tts_seconds,
     ttr_seconds,

@@ -36,6 +36,7 @@ if not job:
     st.stop()
 
 attempts = data.frame(one_job.attempts_sql(), asked, job["first_started_at"], job["last_ended_at"])
+was_suspended = attempts["suspended_seconds"].sum() > 0
 about = f"Job {asked}"
 stem = f"ett_job_{words.slug(asked)}"
 st.page_link(JOBS_PAGE, label="All jobs", icon=":material/arrow_back:")
@@ -103,6 +104,11 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
             "over start-up: after an interruption. D done, F failed, P preempted, T timed out, "
             "C cancelled, L lost, R running."
         )
+        if was_suspended:
+            st.caption(
+                "Between a bar and its mark: as long as the scheduler suspended the attempt. That "
+                "is no wall time, and is taken from its end."
+            )
         if is_summed(attempts, detail, aligned=aligned):
             st.caption(
                 "Where an attempt has more parts than fit, the bar shows what took most of each "
@@ -143,7 +149,11 @@ with parts.card(
         hide_index=True,
         placeholder=words.UNKNOWN,
         alt=f"Attempts. {about}",
-        column_order=evidence.shown(attempts.columns),
+        column_order=[
+            name
+            for name in evidence.shown(attempts.columns)
+            if was_suspended or name != "suspended_seconds"
+        ],
         column_config={
             "attempt": st.column_config.NumberColumn("attempt", pinned=True),
             "gpus": st.column_config.NumberColumn("GPUs"),

@@ -15,6 +15,7 @@ import pytest
 import queries
 from app import data, one_job, words
 from app.attempt_areas import areas_of
+from ingest import cli
 from tests.app import serving
 from tests.app.dumps import Event, attempt, ingest
 from tests.app.opening import JOB, markdown, open_page, said, warnings
@@ -207,6 +208,31 @@ def test_of_an_attempt_that_no_dump_tells_of_nothing_is_said(
 
         assert "no dump tells of attempt 1" in told
         assert "attempt 1 never trained" not in told
+
+
+def test_what_was_suspended_is_told_beside_the_wall_that_it_is_not_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    day = "2026-03-01T"
+    rows = (
+        "JobIDRaw|JobID|State|Submit|Start|End|ElapsedRaw|Suspended|AllocTRES",
+        f"7|7|COMPLETED|{day}06:00:00|{day}06:00:00|{day}10:00:00|14400|01:00:00|gres/gpu=8",
+        f"8|8|COMPLETED|{day}06:00:00|{day}06:00:00|{day}10:00:00|14400|00:00:00|gres/gpu=8",
+    )
+    (tmp_path / "sacct.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    of_utc = ("--warehouse", str(tmp_path), "--timezone", "UTC")
+    assert 0 == cli.main([str(tmp_path / "sacct.txt"), *of_utc])
+
+    for job, wall, suspended, is_told in (("7", 10800, 3600, True), ("8", 14400, 0, False)):
+        page = open_page(JOB, job=job)
+        [table] = [each for each in page.dataframe if "outcome" in each.value]
+
+        assert [[wall, suspended]] == table.value[
+            ["wall_seconds", "suspended_seconds"]
+        ].to_numpy().tolist()
+        assert is_told == ("suspended_seconds" in table.proto.column_order)
+        assert is_told == any("suspended the attempt" in each.value for each in page.caption)
 
 
 def test_the_rule_and_the_line_it_read_are_shown_where_they_are_known(
