@@ -18,12 +18,12 @@ class Told:
     """A regression's row, and what was found to say of it.
 
     `lost_gpu_seconds_per_day`: None where it is not known. `is_gpu_weighed`: whether any GPUs
-    are known. `parts`: name and change in seconds, the largest first. `speed`, `mix`: what they
-    add to the change of the mean; None where no work of before ran after. `grown`: the class of
-    work whose share grew most, with its share before and after. `causes`: category, a day
-    before and after, the largest rise first. `changes`: name and description of what was rolled
-    out. `symptoms`: team, measure, relative change. `silent_since`: the last day with a value,
-    where it goes on and none came for a week.
+    are known. `parts`: name, change in seconds, and how many attempts told it where not all did,
+    the largest first. `speed`, `mix`: what they add to the change of the mean; None where no work
+    of before ran after. `grown`: the class of work whose share grew most, with its share before
+    and after. `causes`: category, a day before and after, the largest rise first. `changes`: name
+    and description of what was rolled out. `symptoms`: team, measure, relative change.
+    `silent_since`: the last day with a value, where it goes on and none came for a week.
     """
 
     team: str
@@ -42,7 +42,7 @@ class Told:
     ended_on: date | None
     days_to_detect: int | None
     sla_days: int
-    parts: Sequence[tuple[str, float]] = ()
+    parts: Sequence[tuple[str, float, int | None]] = ()
     speed: float | None = None
     mix: float | None = None
     grown: tuple[str, float, float] | None = None
@@ -90,8 +90,9 @@ def _carried(told: Told) -> str:
         name, before, after = told.causes[0]
         return f"The largest part of it is {name}: {before:.1f} -> {after:.1f} a day."
     if told.parts:
-        name, change = told.parts[0]
-        return f"The largest part of it is {_name(name)}: {change:+.0f} s."
+        name, change, attempts = told.parts[0]
+        of = "" if attempts is None else f" in the {attempts:,} attempts that told of it"
+        return f"The largest part of it is {_name(name)}: {change:+.0f} s{of}."
     return ""
 
 

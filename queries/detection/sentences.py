@@ -29,11 +29,27 @@ left join (
 ) as split using (team, metric, started_on)
 """
 # each begins with the key of a regression, and is asked once for all of them
+# `added_seconds`: what a part adds to the mean of the whole, by how many of its attempts told it
 _PARTS = """
-select team, metric, started_on, part, change_seconds
-from regression_parts
-where change_seconds > 0
-order by change_seconds desc, part
+select
+    parts.team,
+    parts.metric,
+    parts.started_on,
+    parts.part,
+    parts.change_seconds,
+    parts.attempts_after,
+    parts.attempts_after < whole.attempts_after as is_of_some,
+    parts.after_seconds * parts.attempts_after / whole.attempts_after
+    - parts.before_seconds * parts.attempts_before / whole.attempts_before as added_seconds
+from regression_parts as parts
+left join regression_parts as whole
+    on
+        parts.team = whole.team
+        and parts.metric = whole.metric
+        and parts.started_on = whole.started_on
+        and whole.part = parts.metric
+where parts.change_seconds > 0
+order by parts.change_seconds desc, parts.part
 """
 _GROWN = """
 select team, metric, started_on, workload, gpus_from, gpus_to, before_share, after_share
@@ -145,7 +161,7 @@ def _told(
         ended_on=row["ended_on"],
         days_to_detect=row["days_to_detect"],
         sla_days=row["sla_days"],
-        parts=[part for part in parts[key] if _is_inside(part[0], row["metric"])],
+        parts=_carriers(parts[key], row["metric"]),
         speed=row["speed_change"],
         mix=row["mix_change"],
         grown=_class(*grown[key][0]) if grown[key] else None,
@@ -154,6 +170,21 @@ def _told(
         symptoms=symptoms[key],
         silent_since=last[key][0][0] if last[key] else None,
     )
+
+
+def _carriers(parts: list[tuple[Any, ...]], whole: str) -> list[tuple[str, float, int | None]]:
+    """The parts that can be named as what carries the change of `whole`, the largest first. Of a
+    stage that fewer attempts have than before, each may take longer and all of them less: it
+    carries nothing.
+    """
+    inside = [part for part in parts if _is_inside(part[0], whole)]
+    if metric(whole).depth is not Depth.CAUSE:
+        return [(name, change, None) for name, change, *_ in inside]
+    return [
+        (name, change, attempts if is_of_some else None)
+        for name, change, attempts, is_of_some, added in inside
+        if added is None or added > 0
+    ]
 
 
 def _is_inside(part: str, whole: str) -> bool:

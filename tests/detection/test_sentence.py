@@ -29,7 +29,7 @@ SLOWER = Told(
     ended_on=None,
     days_to_detect=3,
     sla_days=7,
-    parts=(("trainer_init_preproc_creation_seconds", 61.2),),
+    parts=(("trainer_init_preproc_creation_seconds", 61.2, None),),
     speed=150.25,
     mix=-2.5,
     changes=(("trainer 9", None),),
@@ -98,6 +98,44 @@ def test_failures_name_their_most_frequent_cause() -> None:
     assert "0.1 -> 1.2 per 1,000 attempt-days since 2 Mar (+1,140 %)" in sentence(
         replace(told, lost_gpu_seconds_per_day=None, is_gpu_weighed=False)
     )
+
+
+def test_a_part_that_not_all_attempts_told_says_how_many_did() -> None:
+    told = replace(SLOWER, parts=(("trainer_init_preproc_creation_seconds", 61.2, 1120),))
+
+    assert "stage preproc_creation: +61 s in the 1,120 attempts that told of it. On" in sentence(
+        told
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        # of 100 attempts each; what is told by all goes by what it takes
+        (100, 100, [("shutdown_model_publish_seconds", 8.0, None)]),
+        (20, 30, [("shutdown_model_publish_seconds", 8.0, 30)]),
+        # it takes longer in those that have it, and adds less than before
+        (20, 10, []),
+    ],
+)
+def test_a_stage_carries_what_it_adds_to_its_phase(
+    before: int, after: int, named: list[tuple[str, float, int | None]]
+) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table regression_parts as "
+            "select 'feed' as team, 'shutdown_seconds' as metric, date '2026-03-02' as started_on, "
+            "part, attempts_before, attempts_after, before_seconds, after_seconds, "
+            "after_seconds - before_seconds as change_seconds from (values "
+            "('shutdown_seconds', 100, 100, 30.0::double, 40.0::double), "
+            "('shutdown_model_publish_seconds', $1, $2, 20.0, 28.0), "
+            "('trainer_init_seconds', 100, 100, 10.0, 90.0)"
+            ") as told (part, attempts_before, attempts_after, before_seconds, after_seconds)",
+            [before, after],
+        )
+        found = connection.execute(sentences._PARTS).fetchall()
+
+    assert named == sentences._carriers([tuple(row[3:]) for row in found], "shutdown_seconds")
 
 
 @pytest.mark.parametrize(("after", "named"), [(0.7, [("storage/disk", 0.5, 0.7)]), (0.3, [])])
