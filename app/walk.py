@@ -143,7 +143,10 @@ def by_day(intervals: pl.DataFrame, days: Sequence[tuple[date, int, int]]) -> pl
 
 
 def _dump(detail: pl.DataFrame) -> None:
-    st.markdown("**1 \u00b7 What the dumps say**: spans of phases, as they were reported")
+    st.markdown(
+        "**1 \u00b7 What the dumps say**: spans of phases, as they were reported up to the end of "
+        "the attempt"
+    )
     if detail.is_empty():
         st.caption("No spans are kept for this job.")
         return

@@ -47,6 +47,22 @@ def test_every_step_of_an_attempt_agrees_with_the_views(walked: Path) -> None:
     assert any("Each area is the sum of its intervals" in text for text in markdown(page))
 
 
+def test_a_span_that_outlasts_its_attempt_is_said_to_be_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    told = attempt("cut", 1, START, trains=600)
+    told[-1]["ts"] = told[-1]["ts"].replace("22:11:40", "22:06:40")  # 300 s of its training
+    ingest(tmp_path, told, START + timedelta(days=2))
+    page = open_page(DATA, job="cut", attempt="1")
+    [spans] = [each.value for each in page.dataframe if "rank" in each.value]
+
+    assert {"trainer_init": 100.0, "training": 300.0} == dict(
+        zip(spans["name"], spans["seconds"], strict=True)
+    )
+    assert any("reported up to the end of the attempt" in text for text in markdown(page))
+
+
 def test_an_attempt_with_more_spans_than_are_listed_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
