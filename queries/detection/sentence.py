@@ -21,9 +21,10 @@ class Told:
     are known. `parts`: name, change in seconds, and how many attempts told it where not all did,
     the largest first. `speed`, `mix`: what they add to the change of the mean; None where no work
     of before ran after. `grown`: the class of work whose share grew most, with its share before
-    and after. `causes`: category, a day before and after, the largest rise first. `changes`: name
-    and description of what was rolled out. `symptoms`: team, measure, relative change.
-    `silent_since`: the last day with a value, where it goes on and none came for a week.
+    and after. `causes`: category, a day before and after, the largest rise first: how many, of
+    unsaved time the GPU-seconds that they cost. `changes`: name and description of what was rolled
+    out. `symptoms`: team, measure, relative change. `silent_since`: the last day with a value,
+    where it goes on and none came for a week.
     """
 
     team: str
@@ -88,6 +89,9 @@ def _carried(told: Told) -> str:
         )
     if told.verdict in ("preemptions", "failures") and told.causes:
         name, before, after = told.causes[0]
+        if told.metric == "unsaved_ratio":
+            cost = f"{_hours(before)} -> {_hours(after)} GPU-hours a day"
+            return f"The cause whose cost rose most is {name}: {cost}."
         return f"The largest part of it is {name}: {before:.1f} -> {after:.1f} a day."
     if told.parts:
         name, change, attempts = told.parts[0]

@@ -60,24 +60,43 @@ qualify
         order by after_share - before_share desc, workload, size
     ) = 1
 """
+# of unsaved time by what the ends cost, since one end may discard more than all others; else by
+# how many there are
 _CAUSES = """
-select
-    causes.team,
-    causes.metric,
-    causes.started_on,
-    concat(causes.failure_domain, '/', causes.failure_category) as category,
-    coalesce(causes.before_per_day, 0) as before_per_day,
-    causes.after_per_day
-from regression_causes as causes
-inner join found_regressions as found using (team, metric, started_on)
-where
-    (causes.failure_category = 'preempted') = (causes.metric = 'preemption_ratio')
-    and coalesce(causes.failure_domain = found.failure_domain, true)
-    and causes.after_per_day > coalesce(causes.before_per_day, 0)
+with told as (
+    select
+        causes.team,
+        causes.metric,
+        causes.started_on,
+        concat(causes.failure_domain, '/', causes.failure_category) as category,
+        coalesce(
+            if(
+                causes.metric = 'unsaved_ratio',
+                causes.lost_gpu_seconds_before_per_day,
+                causes.before_per_day
+            ),
+            0
+        ) as before_per_day,
+        if(
+            causes.metric = 'unsaved_ratio',
+            causes.lost_gpu_seconds_after_per_day,
+            causes.after_per_day
+        ) as after_per_day
+    from regression_causes as causes
+    inner join found_regressions as found using (team, metric, started_on)
+    where
+        causes.metric = 'unsaved_ratio'
+        or (
+            (causes.failure_category = 'preempted') = (causes.metric = 'preemption_ratio')
+            and coalesce(causes.failure_domain = found.failure_domain, true)
+        )
+)
+from told
+where after_per_day > before_per_day
 qualify
     row_number() over (
-        partition by causes.team, causes.metric, causes.started_on
-        order by causes.after_per_day - coalesce(causes.before_per_day, 0) desc, category
+        partition by team, metric, started_on
+        order by after_per_day - before_per_day desc, category
     ) = 1
 """
 _CHANGES = """

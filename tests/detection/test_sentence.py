@@ -138,21 +138,51 @@ def test_a_stage_carries_what_it_adds_to_its_phase(
     assert named == sentences._carriers([tuple(row[3:]) for row in found], "shutdown_seconds")
 
 
-@pytest.mark.parametrize(("after", "named"), [(0.7, [("storage/disk", 0.5, 0.7)]), (0.3, [])])
-def test_a_cause_that_came_less_often_carries_nothing(
-    after: float, named: list[tuple[str, float, float]]
+def test_unsaved_time_names_the_cause_that_cost_more() -> None:
+    told = replace(
+        SLOWER,
+        metric="unsaved_ratio",
+        verdict="failures",
+        observed=0.328,
+        expected=0.03,
+        causes=(("network/nccl_timeout", 4.7 * 3600, 1056 * 3600.0),),
+    )
+
+    assert (
+        "The cause whose cost rose most is network/nccl_timeout: 4.7 -> 1,056 GPU-hours a day."
+    ) in sentence(told)
+
+
+@pytest.mark.parametrize(
+    ("metric_name", "after", "named"),
+    [
+        ("failures", 0.7, [("storage/disk", 0.5, 0.7)]),
+        ("failures", 0.3, []),
+        # one end of many that discards more than all others, and a preemption, which is no failure
+        ("unsaved_ratio", 0.7, [("network/link", 10.0, 900.0)]),
+        ("preemption_ratio", 0.7, [("scheduler/preempted", 0.1, 0.2)]),
+    ],
+)
+def test_a_cause_that_carries_nothing_is_not_named(
+    metric_name: str, after: float, named: list[tuple[str, float, float]]
 ) -> None:
     # fewer a day, of still fewer GPU-days
     with duckdb.connect() as connection:
         connection.execute(
-            "create table regression_causes as select 'feed' as team, 'failures' as metric, "
-            "date '2026-03-02' as started_on, 'storage' as failure_domain, "
-            "'disk' as failure_category, 0.5 as before_per_day, $1 as after_per_day",
-            [after],
+            "create table regression_causes as select 'feed' as team, $2 as metric, "
+            "date '2026-03-02' as started_on, told.* from (values "
+            "('storage', 'disk', 0.5::double, $1::double, 10.0::double, 20.0::double), "
+            "('network', 'link', 0.1, 0.1, 10.0, 900.0), "
+            "('scheduler', 'preempted', 0.1, 0.2, 10.0, 30.0), "
+            "('host', 'unknown_cost', null, 0.1, null, null)"
+            ") as told (failure_domain, failure_category, before_per_day, after_per_day, "
+            "lost_gpu_seconds_before_per_day, lost_gpu_seconds_after_per_day) "
+            "where failure_category <> 'unknown_cost' or $2 = 'unsaved_ratio'",
+            [after, metric_name],
         )
         connection.execute(
             "create table found_regressions as "
-            "select team, metric, started_on, null::varchar as failure_domain "
+            "select distinct team, metric, started_on, null::varchar as failure_domain "
             "from regression_causes"
         )
         found = connection.execute(sentences._CAUSES).fetchall()
