@@ -86,7 +86,7 @@ def _status(row: Mapping[str, Any]) -> Iterator[str]:
         "incident": "**incident**, gone by itself",
         "held_back": "**held back**",
     }.get(row["state"], words.code(row["state"] or words.UNKNOWN))
-    meaning = regression_words.MEANINGS.get(row["verdict"] or "")
+    meaning = regression_words.meaning(row)
     name = regression_words.marked_verdict(row)
     yield f"**{name}**: {meaning}" if meaning else f"**{name}**"
     if row["held_back_by"]:

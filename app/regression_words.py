@@ -36,6 +36,12 @@ MEANINGS: Final[Mapping[str, str]] = {
     "mix": "sizes or classes of jobs shifted; this is other work, not slower work",
     "fleet_wide": "all teams moved: look at what they share",
 }
+# what moved of a share: neither more ends nor slower work need be behind it
+_SHARES: Final[Mapping[tuple[str, str], str]] = {
+    ("unsaved_ratio", "failures"): "ends discard more of what was trained",
+    ("stalled_ratio", "slower"): "training stands still for longer",
+    ("ett_ratio", "slower"): "less of the time trains",
+}
 # icon, colour of streamlit, a shape for tables, which read no Markdown
 SEVERITIES: Final[Mapping[str, tuple[str, str, str]]] = {
     "page": ("error", "red", "\u25b2"),
@@ -123,6 +129,12 @@ def verdict(row: Mapping[str, Any]) -> str:
     name = _VERDICTS.get(told or "", told or words.UNKNOWN)
     domain = row.get("failure_domain")
     return f"{name} ({domain})" if told == "failures" and domain else name
+
+
+def meaning(row: Mapping[str, Any]) -> str | None:
+    """What its verdict says, in a few words."""
+    told = row["verdict"] or ""
+    return _SHARES.get((row["metric"], told), MEANINGS.get(told))
 
 
 def marked_verdict(row: Mapping[str, Any]) -> str:

@@ -436,6 +436,27 @@ def test_nulls_in_every_column_that_may_be_null_are_no_error(warehouse: Path) ->
     assert words.UNKNOWN == numbers(open_page(PAGE, **TOLD))["Before"]
 
 
+@pytest.mark.parametrize(
+    ("metric", "verdict", "meaning"),
+    [
+        ("failures_storage", "failures", "jobs fail more often"),
+        # as many may fail as before: of late saves more is discarded
+        ("unsaved_ratio", "failures", "ends discard more of what was trained"),
+        ("ett_ratio", "slower", "less of the time trains"),
+        ("stalled_ratio", "slower", "training stands still for longer"),
+        ("stalled_ratio", "mix", "sizes or classes of jobs shifted"),
+    ],
+)
+def test_a_share_is_not_said_to_be_more_failures_or_slower_work(
+    warehouse: Path, metric: str, verdict: str, meaning: str
+) -> None:
+    row = found.found() | {"metric": metric, "verdict": verdict}
+    publish(warehouse, {"regressions": [row]})
+    page = open_page(PAGE, team="feed", metric=metric)
+
+    assert any(f": {meaning}" in text for text in markdown(page))
+
+
 def test_evidence_on_unknown_gpus_is_in_wall_hours_and_by_number(warehouse: Path) -> None:
     rows = found.whole()
     key = {name: found.found()[name] for name in ("team", "metric", "started_on")}
