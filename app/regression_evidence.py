@@ -495,16 +495,16 @@ def jobs(shown: Case) -> None:
             "day": told["day"],
             "GPUs": told["gpus"],
         }
+        is_time = regression_words.is_time(shown.metric)
         if told["seconds"].null_count() < told.height:
-            columns["took"] = pl.Series([words.duration(row["seconds"]) for row in rows])
+            # of a share the whole, of which nothing is usual
+            took = "took" if is_time else "lost on the day"
+            columns[took] = pl.Series([words.duration(row["seconds"]) for row in rows])
+        if is_time:
             columns["its class before"] = pl.Series(
                 [words.duration(row["expected_seconds"]) for row in rows]
             )
-        st.caption(
-            f"Over what their class of work took before. {words.SELECT_ROW} to see the job."
-            if "took" in columns
-            else f"What their ends, or their stalls, cost. {words.SELECT_ROW} to see the job."
-        )
+        st.caption(f"{_contribution(shown.metric)} {words.SELECT_ROW} to see the job.")
         parts.jobs_table(
             pl.DataFrame(columns),
             key="regression jobs",
@@ -522,6 +522,15 @@ def jobs(shown: Case) -> None:
         parts.footer(
             stem=f"{shown.stem}_jobs", table=told, about=shown.about, sql=regression_rows.JOBS
         )
+
+
+def _contribution(metric: str) -> str:
+    """What the hours of an attempt are that contributed to a change of this measure."""
+    if regression_words.is_time(metric):
+        return "Over what their class of work took before."
+    if metric == "ett_ratio":
+        return "All of their time that did not train."
+    return "What their ends, or their stalls, cost."
 
 
 def beside(shown: Case) -> None:

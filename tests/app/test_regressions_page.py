@@ -457,6 +457,32 @@ def test_a_share_is_not_said_to_be_more_failures_or_slower_work(
     assert any(f": {meaning}" in text for text in markdown(page))
 
 
+@pytest.mark.parametrize(
+    ("metric", "columns", "caption"),
+    [
+        ("trainer_init_seconds", ["took", "its class before"], "Over what their class of work"),
+        ("unsaved_ratio", ["lost on the day"], "What their ends, or their stalls, cost."),
+        ("ett_ratio", ["lost on the day"], "All of their time that did not train."),
+    ],
+)
+def test_what_an_attempt_contributes_to_a_share_is_not_over_anything(
+    warehouse: Path, metric: str, columns: list[str], caption: str
+) -> None:
+    rows = found.whole()
+    publish(
+        warehouse,
+        {
+            "regressions": [found.found() | {"metric": metric}],
+            "regression_jobs": [row | {"metric": metric} for row in rows["regression_jobs"]],
+        },
+    )
+    page = open_page(PAGE, team="feed", metric=metric)
+    [jobs] = [table.value for table in page.dataframe if "job_id" in table.value]
+
+    assert columns == jobs.columns[6:].tolist()
+    assert any(each.value.startswith(caption) for each in page.caption)
+
+
 def test_evidence_on_unknown_gpus_is_in_wall_hours_and_by_number(warehouse: Path) -> None:
     rows = found.whole()
     key = {name: found.found()[name] for name in ("team", "metric", "started_on")}
