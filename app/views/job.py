@@ -100,9 +100,9 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
         )
         parts.legend(detail.filter(pl.col("kind") == "area")["name"].unique().to_list())
         st.caption(
-            "Times in UTC. Ticks above a bar are checkpoints, crosses failed ones. Slanted lines "
-            "over start-up: after an interruption. D done, F failed, P preempted, T timed out, "
-            "C cancelled, L lost, R running."
+            "Times in UTC. Ticks above a bar are checkpoints, crosses failed ones, slanted ticks "
+            "such as were cut off. Slanted lines over start-up: after an interruption. D done, "
+            "F failed, P preempted, T timed out, C cancelled, L lost, R running."
         )
         if was_suspended:
             st.caption(

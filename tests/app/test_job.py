@@ -306,6 +306,24 @@ def test_near_jobs_are_found_by_part_case_and_letter(jobs: Path, near: str) -> N
     assert "staged" in data.frame(one_job.LIKE, near)["job_id"]
 
 
+def test_a_save_that_was_cut_off_is_told_from_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    told = attempt("cut", 1, START, trains=3000, saves_every=1000, outcome="failed")
+    [*_, last] = [event for event in told if event.get("phase") == "checkpoint_save"]
+    del last["end_ts"]
+    ingest(tmp_path, told, START + timedelta(days=1))
+    page = open_page(JOB, job="cut")
+    [timeline, *_] = [json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")]
+    ticks = [trace for trace in timeline if trace.get("name", "").startswith("save")]
+
+    assert {"saved": "line-ns-open", "save cut off": "line-ne-open"} == {
+        trace["name"]: trace["marker"]["symbol"] for trace in ticks
+    }
+    assert any("slanted ticks such as were cut off" in each.value for each in page.caption)
+
+
 def test_evidence_of_a_hostile_job_is_text(warehouse: Path) -> None:
     serving.publish(warehouse, serving.hostile())
     page = open_page(JOB, job=serving.HOSTILE)
