@@ -214,11 +214,16 @@ def losses(job: Mapping[str, Any]) -> str:
     span = job["first_started_at"], job["last_ended_at"]
     spent = areas_of(data.row(SPENT, job["job_id"], *span, is_weighed))
     lost = spent.filter(pl.col("area").is_in(filters.LOST_AREAS)).sort("amount", descending=True)
-    told = [
-        (words.area(area), words.hours(amount)) for area, amount in lost["area", "amount"].rows()
-    ]
-    unit = "GPU-hours" if is_weighed else "hours; its GPUs are unknown"
-    return f"Lost by all attempts, in {unit}: {alts.listed(told)}." if told else ""
+    show = _gpu_hours if is_weighed else words.duration
+    told = [(words.area(area), show(amount)) for area, amount in lost["area", "amount"].rows()]
+    unit = ", in GPU-hours" if is_weighed else "; its GPUs are unknown"
+    return f"Lost by all attempts{unit}: {alts.listed(told)}." if told else ""
+
+
+def _gpu_hours(seconds: float) -> str:
+    """GPU-hours of what took time: never none."""
+    shown = words.hours(seconds)
+    return "under 0.1" if words.is_nothing(shown) else shown
 
 
 def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:

@@ -94,6 +94,25 @@ def test_what_a_job_lost_is_told_over_all_of_its_attempts(jobs: Path) -> None:
     assert f"Lost by all attempts, in GPU-hours: {told}." in markdown(open_page(JOB, job="staged"))
 
 
+def test_what_a_job_lost_is_never_rounded_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    small = attempt("small", 1, START, trains=2000, saves_every=900, blocked=2.0, gpus=8)
+    unknown = attempt("unknown", 1, START, trains=2000, saves_every=900, blocked=2.0, gpus=None)
+    ingest(tmp_path, [*small, *unknown], START + timedelta(days=1))
+    told = {job: markdown(open_page(JOB, job=job)) for job in ("small", "unknown")}
+
+    assert (
+        "Lost by all attempts, in GPU-hours: trainer_init 0.2, checkpoint_save under 0.1."
+        in told["small"]
+    )
+    assert (
+        "Lost by all attempts; its GPUs are unknown: trainer_init 1 min 40 s, "
+        "checkpoint_save 4.0 s." in told["unknown"]
+    )
+
+
 def test_a_reported_failure_is_the_evidence(jobs: Path) -> None:
     page = open_page(JOB, job="staged", attempt="1")
 
