@@ -13,6 +13,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -96,7 +97,8 @@ def restore(source: Backup, folder: Path, judge: Judge, say: Callable[[str], Non
     anything is replaced.
     """
     number = 1 + max([source.publication, *_numbers(folder)])
-    detail.folder(folder).mkdir(parents=True, exist_ok=True)
+    is_first = not detail.folder(folder).exists()
+    detail.folder(folder).mkdir(exist_ok=True)
     aside = folder / _ASIDE
     _remove(aside)
     # the writer's file first: what is refused for what it says needs no detail
@@ -114,6 +116,9 @@ def restore(source: Backup, folder: Path, judge: Judge, say: Callable[[str], Non
     except BaseException:
         for copy in copies.values():
             _remove(copy)
+        if is_first:
+            with suppress(OSError):
+                detail.folder(folder).rmdir()
         raise
     migrations.replace(aside, folder / _FILE)
 

@@ -13,7 +13,7 @@ import shlex
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from queries.interrupts import reached_by_ctrl_c
 from queries.published import SCHEMA_VERSION, backup_sentence
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
+_LOCK = "ingest.lock"
 
 _GIB = 1 << 30
 _LEAST_KEPT = 64 << 20  # bytes: with less it does as well without
@@ -75,21 +76,37 @@ def opened(
 
 @contextmanager
 def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float) -> Iterator[None]:
-    """Hold the folder's lock only: nobody writes the file meanwhile, and it can be copied."""
+    """Hold the folder's lock only: nobody writes the file meanwhile, and it can be copied.
+
+    A folder that was made for this goes again where nothing comes of it.
+    """
     refuse_backup(folder)
     if why := unopenable(folder):
         raise WarehouseUnusable(f"{folder} {why}. Give --warehouse another folder.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "ingest.lock").open("a+", encoding="utf-8")
-    except OSError as error:
-        raise WarehouseUnusable(
-            f"{folder} cannot be written: {error.strerror or error}. "
-            "Give --warehouse another folder."
-        ) from None
-    with lock:
-        _acquire(lock, folder, waiting, patience_seconds)
-        yield
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        made: list[Path] = []
+        try:
+            _make(folder, made)
+            lock = (folder / _LOCK).open("a+", encoding="utf-8")
+        except OSError as error:
+            _remove(made)
+            raise WarehouseUnusable(
+                f"{folder} cannot be written: {error.strerror or error}. "
+                "Give --warehouse another folder."
+            ) from None
+        with lock:
+            _acquire(lock, folder, waiting, deadline)
+            if not _is_in(folder, lock):  # who held it made the folder, and took it back
+                continue
+            try:
+                yield
+            except BaseException:
+                if folder in made and [path.name for path in folder.iterdir()] == [_LOCK]:
+                    (folder / _LOCK).unlink()
+                _remove(made)
+                raise
+            return
 
 
 def unopenable(folder: Path) -> str | None:
@@ -160,10 +177,35 @@ def wants_memory(error: Exception) -> str | None:
     )
 
 
-def _acquire(
-    lock: IO[str], folder: Path, waiting: Callable[[str], None], patience_seconds: float
-) -> None:
-    deadline = time.monotonic() + patience_seconds
+def _make(folder: Path, made: list[Path]) -> None:
+    """Make the folder and those that it lies in; `made` is told of each, the outermost first."""
+    for place in (*reversed(folder.parents), folder):
+        if place.is_dir():
+            continue
+        try:
+            place.mkdir()
+        except FileExistsError:
+            if not place.is_dir():
+                raise
+        else:
+            made.append(place)
+
+
+def _remove(made: list[Path]) -> None:
+    """Remove these folders, from within, up to one that holds anything."""
+    with suppress(OSError):
+        for place in reversed(made):
+            place.rmdir()
+
+
+def _is_in(folder: Path, lock: IO[str]) -> bool:
+    try:
+        return os.path.samestat((folder / _LOCK).stat(), os.fstat(lock.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def _acquire(lock: IO[str], folder: Path, waiting: Callable[[str], None], deadline: float) -> None:
     told = False
     while True:
         try:

@@ -10,7 +10,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import duckdb
 import pytest
 
 from ingest import keep
+from ingest.warehouse import locked
 from queries import published
 from tests.ingest.test_training_log_collector import MEGATRON
 from tests.ingest.warehouses import VIEWS, contents, differences, fleet, kept, life
@@ -614,6 +617,39 @@ def test_a_backup_that_was_damaged_is_not_restored(
     assert (2, True) == (status, "is not what was backed up" in capsys.readouterr().err)
     assert before == contents(warehouse)
     assert files == set(warehouse.rglob("*"))
+
+
+@pytest.mark.parametrize("damaged", ["warehouse.duckdb", "detail/*.parquet"])
+def test_a_restore_that_is_refused_leaves_no_folder_that_it_made(
+    warehouse: Path, tmp_path: Path, damaged: str
+) -> None:
+    backup, empty = tmp_path / "backup", tmp_path / "empty"
+    warehouse_command("backup", warehouse, backup)
+    cut(damaged)(backup)
+    empty.mkdir()
+    before = set(tmp_path.iterdir())
+    anew = warehouse_command("restore", tmp_path / "new" / "warehouse", backup)
+    beside = warehouse_command("restore", empty, backup)
+
+    assert (2, 2) == (anew, beside)
+    assert before == set(tmp_path.iterdir())
+    assert [empty / "ingest.lock"] == list(empty.iterdir())
+
+
+def test_who_waits_for_a_folder_that_is_taken_back_makes_it_anew(tmp_path: Path) -> None:
+    folder, waits = tmp_path / "new" / "warehouse", threading.Event()
+
+    def written() -> bool:
+        with locked(folder, lambda holder: waits.set(), 60):
+            return (folder / "ingest.lock").exists()
+
+    with ThreadPoolExecutor() as others:
+        with pytest.raises(ZeroDivisionError), locked(folder, print, 0):
+            waiting = others.submit(written)
+            assert waits.wait(60)
+            raise ZeroDivisionError
+
+        assert waiting.result(60)
 
 
 def test_a_backup_touches_no_folder_of_another(warehouse: Path, tmp_path: Path) -> None:
