@@ -12,6 +12,7 @@ from ingest.collectors.slurm_columns import COMMAND
 from ingest.collectors.slurm_states import ENDED, LIVE, WAITING
 
 _STATES = "|".join(sorted((*ENDED, *LIVE, *WAITING)))
+_EVENT = r"\"event\"\s*:\s*\"(?:attempt_\w+|phase_\w+|progress|failure|alive|job)\""
 _WRITE_EVENTS = "write what it says as events: docs/interfaces.md lists their fields"
 
 
@@ -97,10 +98,16 @@ _FOREIGN = (
         r"\"jsonPayload\"\s*:",
     ),
     _foreign(
+        "events that tell no ts",
+        "Write the time of each as ts, with its zone: docs/interfaces.md lists the fields",
+        r"\A\s*+\{(?![^\n]*\"ts\"\s*:)[^\n]*\}[ \r]*+$",
+        _EVENT,
+    ),
+    _foreign(
         "events that do not stand one on a line",
         "Write them as JSON Lines: jq -c '.[]' FILE of an array, else jq -c . FILE",
         r"\A\s*+[\[{]",
-        r"\"event\"\s*:\s*\"(?:attempt_\w+|phase_\w+|progress|failure|alive|job)\"",
+        _EVENT,
     ),
 )
 

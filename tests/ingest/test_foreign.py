@@ -20,6 +20,7 @@ SCHEDULER = "the accounting of another scheduler than Slurm. Give what the train
 RAY = "what Ray says of itself. Give what the trainer printed: ray job logs "
 WRAPPED = "lines of a log inside JSON. Take them out: jq "
 EVENTS = "events that do not stand one on a line. Write them as JSON Lines: jq "
+TIMELESS = "events that tell no ts. Write the time of each as ts, with its zone: docs/"
 
 POD = {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Failed", "reason": "Evicted"}}
 SQUEUE = {"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "tres_alloc_str": "gres/gpu=8"}]}
@@ -70,6 +71,7 @@ SQUEUE = {"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "tres_alloc_str": "gr
         ),
         ('[{"ts": 1, "event": "alive", "job_id": "a"}]', EVENTS),
         ('{\n  "ts": 1,\n  "event": "attempt_start"\n}\n', EVENTS),
+        ('{"when": 1, "event": "alive", "job_id": "a"}\n{"when": 2, "event": "alive"}\n', TIMELESS),
     ],
 )
 def test_what_others_print_is_named_with_the_next_step(head: str, told: str) -> None:
