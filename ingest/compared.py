@@ -93,7 +93,8 @@ def off_publication(warehouse: Warehouse, settings: Settings, now: datetime) -> 
     try:
         path = published(warehouse.folder)
     except NothingPublished as nothing:
-        yield str(nothing)
+        is_lost = not publish.is_published(warehouse)  # else there was nothing to publish yet
+        yield f"nothing is published in {warehouse.folder}. {rebuild}" if is_lost else str(nothing)
         return
     try:
         publish.build_whole(warehouse, fresh, settings, now)

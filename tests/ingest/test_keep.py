@@ -142,6 +142,18 @@ def test_damage_is_found_and_mended_by_a_rebuild(
     assert {} == differences(months, warehouse)
 
 
+def test_a_publication_that_is_lost_needs_a_rebuild_and_no_dumps(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (warehouse / "CURRENT").unlink()
+    status = warehouse_command("check", warehouse)
+    commands = re.findall("Run `([^`]+)`", capsys.readouterr().out)
+    mended = keep.main(shlex.split(commands[0])[1:])
+
+    assert (1, {f"ett-warehouse rebuild --warehouse {warehouse}"}) == (status, set(commands))
+    assert (0, 0) == (mended, warehouse_command("check", warehouse))
+
+
 def test_events_that_are_gone_are_found_and_need_a_backup(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
