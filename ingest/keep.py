@@ -221,7 +221,7 @@ def _refuse_nothing(folder: Path) -> None:
     if not (folder / "warehouse.duckdb").is_file():
         raise WarehouseUnusable(
             f"{folder} has no warehouse.duckdb. Name the folder with --warehouse, or run "
-            "`make ingest LOGS=...` first."
+            f"{places.ingest_command(folder)} first."
         )
 
 

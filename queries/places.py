@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 
@@ -10,6 +11,14 @@ from pathlib import Path
 def warehouse() -> Path:
     """The warehouse's folder, where no argument names it. An empty ETT_WAREHOUSE names nothing."""
     return Path(os.environ.get("ETT_WAREHOUSE") or "warehouse")
+
+
+def ingest_command(folder: Path) -> str:
+    """What brings dumps into this folder: their names are left to whoever copies it."""
+    # where another is meant for all, its name is told: a face hands on what it was given by it
+    if Path("warehouse").resolve() == warehouse().resolve() == folder.resolve():
+        return "`make ingest LOGS=...`"
+    return f"`ett-ingest PATH --warehouse {shlex.quote(str(folder))}`"
 
 
 def add_warehouse(parser: ArgumentParser) -> None:

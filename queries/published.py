@@ -6,6 +6,8 @@ import os
 import shlex
 from pathlib import Path
 
+from queries.places import ingest_command
+
 # Of the writer's file and of what is published from it. Releases read what older ones published,
 # upgrade what older ones wrote (ingest/migrations), and refuse both of newer ones.
 SCHEMA_VERSION = 4
@@ -48,7 +50,7 @@ def published(warehouse: str | Path) -> Path:
                 "warehouse of it.",
             ) from None
         raise NothingPublished(
-            f"no warehouse is published in {folder}. Run `make ingest LOGS=...`."
+            f"no warehouse is published in {folder}. Run {ingest_command(folder)}."
         ) from None
     except PermissionError as error:
         raise NothingPublished(
@@ -59,7 +61,7 @@ def published(warehouse: str | Path) -> Path:
         name = ""
     if not name or Path(name).name != name or not os.path.isfile(folder / name):
         raise NothingPublished(
-            f"{folder / 'CURRENT'} names no file that is there. Run `make ingest LOGS=...` again."
+            f"{folder / 'CURRENT'} names no file that is there. Run {ingest_command(folder)} again."
         )
     return folder / name
 

@@ -113,7 +113,7 @@ def test_a_pinned_file_that_is_pruned_gives_way_to_the_next(warehouse: Path) -> 
 
 
 def test_nothing_published_is_said_as_such(warehouse: Path) -> None:
-    with pytest.raises(data.NothingPublished, match="make ingest"):
+    with pytest.raises(data.NothingPublished, match="ett-ingest PATH"):
         data.pin()
 
 

@@ -572,7 +572,7 @@ def test_a_team_that_is_not_there_names_the_nearest(
 def test_no_warehouse_and_an_empty_one_say_what_to_run(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "make ingest" in refused(capsys)
+    assert "ett-ingest PATH" in refused(capsys)
 
     serving.publish(warehouse, serving.empty())
 

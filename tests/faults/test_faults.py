@@ -217,7 +217,7 @@ def test_what_current_names_may_vanish_or_break_under_the_readers(
 ) -> None:
     serving = published(warehouse)
     (warehouse / "CURRENT").write_bytes(b"\xff\xfe")
-    with pytest.raises(NothingPublished, match="Run `make ingest"):
+    with pytest.raises(NothingPublished, match="Run `ett-ingest PATH"):
         data.published()
     run(warehouse, dumps[0])  # nothing new, and still it mends what readers need
     mended = published(warehouse)

@@ -374,8 +374,27 @@ def test_what_current_must_not_name_is_nothing_published(tmp_path: Path, current
     (tmp_path / "warehouse").mkdir()
     (tmp_path / "warehouse" / "CURRENT").write_bytes(current)
 
-    with pytest.raises(NothingPublished, match="make ingest"):
+    with pytest.raises(NothingPublished, match="Run `ett-ingest PATH --warehouse "):
         published(tmp_path / "warehouse")
+
+
+def test_what_publishes_is_named_with_the_folder_it_is_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = []
+    for usual, folder in (("", "warehouse"), ("", "a b"), ("warehouse", "warehouse"), ("c", "c")):
+        monkeypatch.setenv("ETT_WAREHOUSE", usual)
+        with pytest.raises(NothingPublished) as nothing:
+            published(folder)
+        told.append(str(nothing.value).partition(" Run ")[2])
+
+    assert [
+        "`make ingest LOGS=...`.",
+        "`ett-ingest PATH --warehouse 'a b'`.",
+        "`make ingest LOGS=...`.",
+        "`ett-ingest PATH --warehouse c`.",
+    ] == told
 
 
 def test_no_folder_is_nothing_published(tmp_path: Path) -> None:
