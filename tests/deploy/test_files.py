@@ -14,7 +14,7 @@ import pytest
 
 from app.monitoring.families import FAMILIES, OF_THE_WATCHER
 from app.palette import AREA_ORDER, DARK
-from deploy import rules
+from deploy import rules, services
 from deploy.__main__ import files
 from deploy.__main__ import main as write_files
 from deploy.dashboard import queries
@@ -243,6 +243,15 @@ def test_stale_data_silences_every_alert_on_numbers_and_not_what_may_be_its_caus
         "EttDataStale", "EttExporterDown", "EttExporterReadFailing", "EttIngestRejectsHigh",
         "EttPublicationsDiffer", "EttWatchStalled",
     } == alerts - silenced  # fmt: skip
+
+
+def test_grafana_in_a_container_reaches_the_loopback_that_its_datasource_is_on() -> None:
+    [datasource] = services.grafana_datasource()["datasources"]
+    [command] = re.findall("^docker run .*grafana.*$", (DEPLOY / "README.md").read_text(), re.M)
+
+    assert datasource["url"].startswith("http://127.0.0.1:")
+    assert " --network host " in command
+    assert " -e GF_SERVER_HTTP_ADDR=127.0.0.1 " in command  # it has no sign-in worth the name
 
 
 def test_an_area_has_its_colour_of_the_app_in_grafana() -> None:
