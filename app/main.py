@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from typing import NoReturn
 
 import streamlit as st
 
@@ -18,6 +19,15 @@ FILTERED = ("", "lost-time", "start-recover", "checkpoints", "failures", "jobs")
 parts.frame()
 # before anything of the warehouse is read
 found = sign_in.verdict(datetime.now(UTC))
+
+
+def run_without_data() -> NoReturn:
+    """End here, with the one page that reads no warehouse: it is asked for when that is broken."""
+    if page.url_path == "runbook":
+        page.run()
+    st.stop()
+
+
 page = st.navigation(
     {
         "Fleet": [
@@ -108,10 +118,10 @@ except data.NothingPublished as nothing:
     # where it looks is for the log: whoever may read numbers need not know folders
     logging.getLogger(__name__).warning("%s", nothing)
     st.markdown(f"{nothing.remedy} The dashboard's log names the folder.")
-    st.stop()
+    run_without_data()
 except data.ViewFailed as failure:
     parts.failed(failure)
-    st.stop()
+    run_without_data()
 parts.newer(shown, st.context.theme.type)
 if page.url_path in FILTERED or page.url_path == "regressions":
     try:

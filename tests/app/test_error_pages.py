@@ -68,6 +68,17 @@ def test_without_a_warehouse_the_page_names_no_folder(
     assert str(warehouse) in caplog.text
 
 
+def test_a_runbook_is_read_while_nothing_else_can_be(warehouse: Path) -> None:
+    nothing = open_page("views/runbook.py", alert="EttExporterReadFailing")
+    serving.publish(warehouse, serving.empty()).write_bytes(b"no database")
+    damaged = open_page("views/runbook.py", alert="EttExporterReadFailing")
+
+    assert ["No data yet"] == [title.value for title in nothing.title]
+    assert damaged.error
+    for page in (nothing, damaged):
+        assert any("Publish anew: `ett-warehouse rebuild`" in text for text in said(page))
+
+
 def test_a_backup_is_told_as_one_and_not_to_be_filled(
     warehouse: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
