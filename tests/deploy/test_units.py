@@ -51,6 +51,19 @@ def test_the_units_start_the_commands_that_compose_starts() -> None:
     assert started == {service["command"][0] for service in SERVICES.values()}
 
 
+def test_commands_by_hand_are_told_as_the_units_run_theirs() -> None:
+    told = (ROOT / "deploy/README.md").read_text(encoding="utf-8")
+    unit = (ROOT / "deploy/systemd/ett-ingest.service").read_text(encoding="utf-8")
+    user, folder, command = (
+        re.search(rf"^{setting}=(\S+)", unit, re.M)[1]
+        for setting in ("User", "WorkingDirectory", "ExecStart")
+    )
+    bin = command.removesuffix("ett-ingest")
+
+    assert f"\ncd {folder} && runuser -u {user} -- {bin}ett-warehouse check\n" in told
+    assert f"ETT_WAREHOUSE={folder}/warehouse " in unit  # what is the default there
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_container_may_write_no_more_than_it_needs_and_is_reached_from_this_machine_only(
     name: str,
