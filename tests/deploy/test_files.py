@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -232,6 +234,21 @@ def test_every_alert_has_a_runbook_of_the_four_parts_and_every_runbook_an_alert(
     assert [] == [
         (name, part) for name, page in pages.items() for part in parts if part not in page
     ]
+
+
+def test_what_answers_at_a_port_already_is_not_taken_for_what_is_started() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = subprocess.run(
+            [ROOT / "tools" / "monitor"],
+            env=os.environ | {"PROMETHEUS_PORT": str(port)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    assert (2, "") == (told.returncode, told.stdout)
+    assert told.stderr.startswith(f"monitor: port {port} cannot be used: Address already in use. P")
 
 
 def test_stale_data_silences_every_alert_on_numbers_and_not_what_may_be_its_cause() -> None:
