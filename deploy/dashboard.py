@@ -239,8 +239,8 @@ def _trend(app_url: str) -> list[Any]:
 def _where(app_url: str) -> list[Any]:
     share = f"sum by (area) ({_gpu(_INSTRUMENTED)})"
     lost = f"sum by (team) ({_gpu(_LOST_AREAS)}) / 3600"
-    month = _of_team("ett_effective_ratio", window="28d")
-    change = f"{_ratio('team')} - {month}"
+    # not from ett_effective_ratio: added up in another order, it is another by a hair
+    change = f"{_ratio('team')} - {_ratio('team', window='28d')}"
     allowed = "(1 - max by (team) (ett_target_ratio) > 0)"
     burn = f"(1 - {_ratio('team')}) / on (team) group_left () {allowed}"
     teams = _framed(

@@ -198,6 +198,21 @@ def test_a_team_that_never_trained_has_an_ett_of_0(promtool: str, tmp_path: Path
 
 
 @pytest.mark.prometheus
+def test_28_days_are_what_28_days_are(promtool: str, tmp_path: Path) -> None:
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            'ett_gpu_seconds{team="a", area="effective", window="28d"}': "7x4",
+            'ett_gpu_seconds{team="a", area="unsaved", window="28d"}': "3x4",
+            'ett_effective_ratio{team="a", window="28d"}': "0.7000000000000001x4",
+        },
+        {("Teams: B", "1h"): [('{team="a"}', 0.0)]},
+        window="28d",
+    )
+
+
+@pytest.mark.prometheus
 def test_all_teams_are_those_too_whose_names_break_a_line(promtool: str, tmp_path: Path) -> None:
     _holds(
         promtool,
@@ -400,6 +415,7 @@ def _holds(
     series: Mapping[str, str],
     told: Mapping[tuple[str, str], list[tuple[str, float]]],
     team: str | None = None,
+    window: str = "1d",
 ) -> None:
     """What a query of a panel says, the first or as `Title: B`, by that and the time: labels and
     values.
@@ -423,7 +439,7 @@ def _holds(
                 ],
                 "promql_expr_test": [
                     {
-                        "expr": asked[title].replace("$team", chosen).replace("$window", "1d"),
+                        "expr": asked[title].replace("$team", chosen).replace("$window", window),
                         "eval_time": at,
                         "exp_samples": [
                             {"labels": labels, "value": value} for labels, value in samples
