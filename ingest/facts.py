@@ -34,10 +34,9 @@ _RUNNING = "select base_job_no from attempt_facts_kept where outcome = 'running'
 # Which jobs the names of a batch are, as far as its facts tell.
 _TOLD = """
     insert into told_jobs
-    select distinct coalesce(stg_holds.joined_no, job_keys.job_no) % 4294967296
-    from job_keys
-    left join stg_holds on job_keys.job_no = stg_holds.job_no
-    where job_keys.job_key in (select job_key from batch_jobs)
+    select distinct coalesce(stg_holds.joined_no, told_names.job_no) % 4294967296
+    from told_names
+    left join stg_holds on told_names.job_no = stg_holds.job_no
 """
 
 
@@ -48,21 +47,21 @@ def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int) -> Non
     names.
     """
     links.note(warehouse.connection, since_file_no)
-    told = "select job_no from job_keys where job_key in (select job_key from batch_jobs)"
-    _touch(warehouse.connection, f"{told} union {_RUNNING}")
+    warehouse.connection.execute(
+        "create or replace temp table told_names as "
+        "select job_no from job_keys where job_key in (select job_key from batch_jobs)"
+    )
+    _touch(warehouse.connection, f"select job_no from told_names union {_RUNNING}")
     renamed = "base_job_no in (select job_no from renamed_jobs)"
     warehouse.connection.execute("create or replace temp table told_jobs (job_no bigint)")
     _recompute(warehouse, settings, since_file_no, days_of=f"({_OF_TOUCHED_JOBS} or {renamed})")
 
 
 def told_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
-    """The jobs that the batch of the last `refresh` speaks of, under however many names, as hashes
-    of their ids: enough to count them.
+    """The numbers of the jobs that the batch of the last `refresh` speaks of, under however many
+    names.
     """
-    found = connection.execute(
-        "select hash(job_key) from job_keys where job_no in (select job_no from told_jobs)"
-    )
-    return {job for (job,) in found.fetchall()}
+    return {job for (job,) in connection.execute("from told_jobs").fetchall()}
 
 
 def move_on(warehouse: Warehouse, settings: Settings, file_nos: Sequence[int]) -> None:
@@ -237,7 +236,7 @@ def _recompute(
         model.compute(connection, "staging", "facts", "losses", stores_all=extent.is_small)
         _touch_days(connection, "")
         if since_file_no is not None:
-            connection.execute(f"{_TOLD} and {_mine('job_keys.job_no', part, parts)}")
+            connection.execute(f"{_TOLD} where {_mine('told_names.job_no', part, parts)}")
         _keep(connection, part, parts)
         detail.write(warehouse, part)
         model.forget(connection, "staging", "facts", "losses", stores_all=extent.is_small)

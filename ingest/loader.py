@@ -88,8 +88,8 @@ def load_batch(
 ) -> tuple[list[Loaded], set[int]]:
     """Load a batch and recompute what it touches. All or nothing; `advance` is told bytes read.
 
-    Returns what each file brought, and the jobs that had news, as hashes of their ids. A dry run
-    reads everything, counts, and keeps nothing; it knows jobs by their names only.
+    Returns what each file brought, and numbers of the jobs that had news. A dry run reads
+    everything, counts, and keeps nothing; it knows jobs by their names only.
     """
     connection = warehouse.connection
     _use_engine(warehouse, batch)

@@ -25,7 +25,7 @@ class Summary:
     skipped: list[plan.Skipped] = field(default_factory=list)
     too_large: list[plan.Skipped] = field(default_factory=list)  # for the memory there is
     unreadable: list[dumps.Unreadable] = field(default_factory=list)
-    jobs: set[int] = field(default_factory=set)  # by hash: several batches may speak of one
+    jobs: set[int] = field(default_factory=set)  # by number: several batches may speak of one
 
     @property
     def events(self) -> int:
