@@ -54,5 +54,15 @@ inner join touched_days as touched
         case when stages.phase = 'shutdown' then facts.ended_day else facts.first_batch_day end
         = touched.day
 where
-    (stages.phase <> 'shutdown' or facts.outcome <> 'running')
+    -- in the train loop a stage comes again and again: what it takes grows with the run
+    stages.phase in (
+        'scheduling',
+        'hardware_setup',
+        'launcher_init',
+        'trainer_init',
+        'pt2_compile',
+        'checkpoint_load',
+        'shutdown'
+    )
+    and (stages.phase <> 'shutdown' or facts.outcome <> 'running')
     and stages.us > 0

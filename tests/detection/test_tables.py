@@ -20,7 +20,7 @@ from app.warehouse import connect
 from queries import model, published, regression_tables
 from queries.regressions import Found, Settings, detect
 from tests.detection import dumps
-from tests.ingest.warehouses import life
+from tests.ingest.warehouses import STARTED_AT, life
 from tests.queries.engine import ingest, rows, write_dump
 
 FIRST = date(2026, 1, 5)
@@ -64,6 +64,25 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def warehouse(loaded: Path, tmp_path: Path) -> Path:
     shutil.copytree(loaded, tmp_path / "warehouse")
     return tmp_path / "warehouse"
+
+
+def test_of_stages_only_those_of_starting_and_stopping_are_watched(tmp_path: Path) -> None:
+    phases = ("trainer_init", "training", "evaluation", "checkpoint_save", "shutdown")
+    told = life("staged", team="feed")
+    told += [
+        told[0]
+        | {"event": "phase_start", "phase": phase, "stage": "part"}
+        | {"ts": STARTED_AT + place * 10, "end_ts": STARTED_AT + place * 10 + 5}
+        for place, phase in enumerate(phases)
+    ]
+    dump = write_dump(tmp_path / "events.jsonl", told)
+
+    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", "2026-03-05T00:00:00Z")
+    assert [("shutdown_part_seconds",), ("trainer_init_part_seconds",)] == rows(
+        tmp_path / "warehouse",
+        "select metric from quiet_series where team = 'feed' and metric like '%_part_seconds' "
+        "order by metric",
+    )
 
 
 @pytest.mark.parametrize(("known", "sizes"), [(True, {3}), (False, {-1})])
