@@ -134,7 +134,8 @@ create table stage_facts_kept (
     attempt bigint,
     phase phase_name,
     stage varchar,
-    us bigint
+    us bigint,
+    startup_us bigint
 );
 
 create table contradiction_facts_kept (

@@ -1,4 +1,5 @@
--- How long each stage of starting and of stopping was open, in attempts that got past it.
+-- How long each stage of starting, up to the first batch, and of stopping was open, in attempts
+-- that got past it.
 -- grain: one row per job_no, attempt, metric
 with
 
@@ -43,7 +44,7 @@ select
         else 'retry'
     end as trial,
     coalesce(facts.model, '') as model,
-    stages.us
+    case when stages.phase = 'shutdown' then stages.us else stages.startup_us end as us
 from stage_facts_kept as stages
 inner join touched_attempts as facts
     on
@@ -54,7 +55,7 @@ inner join touched_days as touched
         case when stages.phase = 'shutdown' then facts.ended_day else facts.first_batch_day end
         = touched.day
 where
-    -- in the train loop a stage comes again and again: what it takes grows with the run
+    -- in the train loop a stage comes again and again: what it takes there grows with the run
     stages.phase in (
         'scheduling',
         'hardware_setup',
@@ -65,4 +66,4 @@ where
         'shutdown'
     )
     and (stages.phase <> 'shutdown' or facts.outcome <> 'running')
-    and stages.us > 0
+    and case when stages.phase = 'shutdown' then stages.us else stages.startup_us end > 0

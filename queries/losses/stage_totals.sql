@@ -1,4 +1,5 @@
--- Time each stage of each attempt was open in any rank; overlapping stages overlap.
+-- Time each stage of each attempt was open in any rank, and how much of it before the first batch;
+-- overlapping stages overlap.
 -- grain: one row per attempt_no, phase, stage
 with
 
@@ -23,11 +24,25 @@ spans as (
 )
 
 select
-    attempt_no,
-    phase,
-    stage,
+    spans.attempt_no,
+    spans.phase,
+    spans.stage,
     cast(
-        sum(greatest(to_us - greatest(from_us, coalesce(reach_us, from_us)), 0)) as bigint
-    ) as us
+        sum(
+            greatest(
+                spans.to_us - greatest(spans.from_us, coalesce(spans.reach_us, spans.from_us)), 0
+            )
+        ) as bigint
+    ) as us,
+    cast(
+        sum(
+            greatest(
+                least(spans.to_us, coalesce(batches.first_batch_us, spans.to_us))
+                - greatest(spans.from_us, coalesce(spans.reach_us, spans.from_us)),
+                0
+            )
+        ) as bigint
+    ) as startup_us
 from spans
-group by attempt_no, phase, stage
+left join first_batches as batches on spans.attempt_no = batches.attempt_no
+group by spans.attempt_no, spans.phase, spans.stage

@@ -20,7 +20,7 @@ from app.warehouse import connect
 from queries import model, published, regression_tables
 from queries.regressions import Found, Settings, detect
 from tests.detection import dumps
-from tests.ingest.warehouses import STARTED_AT, life
+from tests.ingest.warehouses import STARTED_AT, kept, life
 from tests.queries.engine import ingest, rows, write_dump
 
 FIRST = date(2026, 1, 5)
@@ -69,6 +69,7 @@ def warehouse(loaded: Path, tmp_path: Path) -> Path:
 def test_of_stages_only_those_of_starting_and_stopping_are_watched(tmp_path: Path) -> None:
     phases = ("trainer_init", "training", "evaluation", "checkpoint_save", "shutdown")
     told = life("staged", team="feed")
+    told[1]["ts"] = STARTED_AT + 5  # training begins behind the first of them
     told += [
         told[0]
         | {"event": "phase_start", "phase": phase, "stage": "part"}
@@ -83,6 +84,24 @@ def test_of_stages_only_those_of_starting_and_stopping_are_watched(tmp_path: Pat
         "select metric from quiet_series where team = 'feed' and metric like '%_part_seconds' "
         "order by metric",
     )
+
+
+def test_of_a_stage_what_came_before_the_first_batch_is_watched(tmp_path: Path) -> None:
+    told = life("recompiling", team="feed")
+    # the first two before it, of two ranks; graphs that break make more of them in a longer run
+    told += [
+        told[0]
+        | {"event": "phase_start", "phase": "pt2_compile", "stage": "graph", "rank": rank}
+        | {"ts": STARTED_AT + start, "end_ts": STARTED_AT + end}
+        for rank, start, end in ((0, 0, 5), (1, 2, 10), (0, 100, 130), (1, 101, 133))
+    ]
+    dump = write_dump(tmp_path / "events.jsonl", told)
+
+    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", "2026-03-05T00:00:00Z")
+    kept_us = kept(tmp_path / "warehouse", "select us, startup_us from stage_facts_kept")
+    assert [(43_000_000, 10_000_000)] == kept_us
+    cells = "select distinct amount_us from series_cells_kept where metric like '%graph_seconds'"
+    assert [(10_000_000,)] == kept(tmp_path / "warehouse", cells)
 
 
 @pytest.mark.parametrize(("known", "sizes"), [(True, {3}), (False, {-1})])
