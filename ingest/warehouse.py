@@ -102,8 +102,9 @@ def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float
             try:
                 yield
             except BaseException:
-                if folder in made and [path.name for path in folder.iterdir()] == [_LOCK]:
-                    (folder / _LOCK).unlink()
+                with suppress(OSError):
+                    if folder in made and [path.name for path in folder.iterdir()] == [_LOCK]:
+                        (folder / _LOCK).unlink()
                 _remove(made)
                 raise
             return
