@@ -156,7 +156,8 @@ FAMILIES = (
         ("team", "metric"),
         "regressions",
         {"one": ""},
-        note="1 while a regression of this measure is open; a quiet measure has no series.",
+        note="1 while a regression of this measure is open; a quiet measure has no series. At most "
+        "48 are shown: those that alert, then the costliest.",
     ),
     Family(
         "ett_regression_info",
