@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from itertools import chain
 
 
 def why_not(host: str, port: int) -> str | None:
@@ -15,3 +16,13 @@ def why_not(host: str, port: int) -> str | None:
     except OSError as error:
         return error.strerror
     return None
+
+
+def next_free(host: str, port: int) -> int:
+    """The first port above this one, or else above the privileged ones, where one can listen; this
+    one where there is none.
+    """
+    for other in chain(range(port + 1, 65536), range(1024, port)):
+        if why_not(host, other) is None:
+            return other
+    return port

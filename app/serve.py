@@ -87,10 +87,11 @@ def both_faces(dashboard_port: int, exporter_port: int) -> tuple[Face, Face]:
 def refuse_taken_port(face: Face) -> None:
     """Raise CannotServe if nobody can listen on the face's port now."""
     if why := ports.why_not(HOST, face.port):
+        free = ports.next_free(HOST, face.port)
         raise CannotServe(
             f"port {face.port} of the {face.name} cannot be used: {why}. Stop what "
             # not `make run`, which loads the sample fleet into the warehouse of whoever serves one
-            f"listens there, or give make another: {face.port_variable}={face.port + 1}"
+            f"listens there, or give make another: {face.port_variable}={free}"
         )
 
 

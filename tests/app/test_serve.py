@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
 
 import pytest
@@ -109,8 +110,24 @@ def test_a_taken_port_is_refused_with_the_variable_that_changes_it(
     assert 2 == code
     message = capsys.readouterr().err
     assert f"port {port} of the exporter cannot be used: Address already in use." in message
-    assert f"give make another: EXPORTER_PORT={port + 1}" in message
+    assert re.search(r"give make another: EXPORTER_PORT=\d+$", message)
     assert "make run" not in message
+
+
+def test_the_port_that_is_proposed_is_free(capsys: pytest.CaptureFixture[str]) -> None:
+    [port] = free_ports(1)
+    with ExitStack() as taken:
+        for each in range(port, min(port + 3, 65536)):
+            with suppress(OSError):  # another has it
+                taken.enter_context(socket.create_server(("127.0.0.1", each)))
+        [free] = free_ports(1)
+        serve.main(["--exporter-port", str(port), "--dashboard-port", str(free), "--check"])
+        proposed = int(capsys.readouterr().err.rpartition("=")[2])
+        code = serve.main(
+            ["--exporter-port", str(proposed), "--dashboard-port", str(free), "--check"]
+        )
+
+    assert 0 == code
 
 
 def test_one_port_for_both_faces_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
