@@ -16,7 +16,7 @@ def warehouse() -> Path:
 def ingest_command(folder: Path) -> str:
     """What brings dumps into this folder: their names are left to whoever copies it."""
     # where another is meant for all, its name is told: a face hands on what it was given by it
-    if Path("warehouse").resolve() == warehouse().resolve() == folder.resolve():
+    if len({os.path.realpath(each) for each in ("warehouse", warehouse(), folder)}) == 1:
         return "`make ingest LOGS=...`"
     return f"`ett-ingest PATH --warehouse {shlex.quote(str(folder))}`"
 

@@ -175,7 +175,7 @@ class Signs:
         told = said(text, self._clock)
         if told.at_us is None and stamp is None and rest is not line:
             stamp = said(line, self._clock)  # that of a pipe, before the bar
-        if told.at_us is None and stamp is not None:
+        if told.at_us is None and stamp is not None and stamp.at_us is not None:
             told = stamp._replace(text=told.text)
         if told.at_us is not None:
             self._told_us, self._told_at = told.at_us, number

@@ -83,7 +83,7 @@ class Spans:
             # the end alone says that a save is there, of other phases it says nothing
             if start_us is None or (length_us is None and phase is not Phase.CHECKPOINT_SAVE):
                 return []
-            if length_us is None and self._is_told_alone(self._voice(label), start_us, step):
+            if length_us is None and self._is_told_again(label, start_us, step) and ok:
                 return []
             events = self.begin(phase, label, start_us, step)
             span = self._open.get((phase, self._voice(label)))
@@ -146,8 +146,9 @@ class Spans:
         """The launch is over: what was not done by then stays without an end."""
         return [self._close(key) for key, span in list(self._open.items()) if span.is_done]
 
-    def _is_told_alone(self, voice: int | None, at_us: int, step: int | None) -> bool:
+    def _is_told_again(self, label: Label, at_us: int, step: int | None) -> bool:
         """Whether the end of a save is one that another rank has told as well, moments before."""
+        voice = self._voice(label)
         before, self._told_alone = self._told_alone, (step, voice, at_us)
         if before is None or before[0] != step or before[1] == voice:
             return False

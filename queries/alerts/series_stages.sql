@@ -44,7 +44,11 @@ select
         else 'retry'
     end as trial,
     coalesce(facts.model, '') as model,
-    case when stages.phase = 'shutdown' then stages.us else stages.startup_us end as us
+    -- of pruned jobs of an older release the whole is known alone
+    case
+        when stages.phase = 'shutdown' then stages.us
+        else coalesce(stages.startup_us, stages.us)
+    end as us
 from stage_facts_kept as stages
 inner join touched_attempts as facts
     on
@@ -66,4 +70,5 @@ where
         'shutdown'
     )
     and (stages.phase <> 'shutdown' or facts.outcome <> 'running')
-    and case when stages.phase = 'shutdown' then stages.us else stages.startup_us end > 0
+    and stages.us > 0
+    and (stages.phase = 'shutdown' or coalesce(stages.startup_us, stages.us) > 0)

@@ -23,7 +23,7 @@ from ingest import keep
 from ingest.warehouse import locked
 from queries import published
 from tests.ingest.test_training_log_collector import MEGATRON
-from tests.ingest.warehouses import VIEWS, contents, differences, fleet, kept, life
+from tests.ingest.warehouses import STARTED_AT, VIEWS, contents, differences, fleet, kept, life
 from tests.queries import telling
 from tests.queries.engine import ingest, rows, write_dump
 from tests.queries.telling import SCHEDULER, TRAINER, write_told
@@ -268,6 +268,26 @@ def test_what_an_earlier_release_told_of_pruned_jobs_that_no_source_looked_into_
         warehouse,
         "select sum(lost_gpu_seconds) from failures_by_team_day where interruptions > 0",
     )
+
+
+def test_stages_of_pruned_jobs_of_an_earlier_release_are_still_what_is_usual(
+    tmp_path: Path,
+) -> None:
+    warehouse, events = tmp_path / "warehouse", life("early")
+    stage = {"event": "phase_start", "phase": "trainer_init", "stage": "reading"}
+    events += [events[0] | stage | {"end_ts": STARTED_AT + 5}]
+    events[1]["ts"] = STARTED_AT + 5  # training begins behind it
+    ingest(warehouse, write_dump(tmp_path / "early.jsonl", events))
+    ingest(warehouse, write_dump(tmp_path / "late.jsonl", later(5, life("late"))))
+
+    assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-05")
+    change(
+        "update stage_facts_kept set startup_us = null",
+        "update meta set facts_models = 'of an earlier release'",
+    )(warehouse)
+    assert 0 == warehouse_command("rebuild", warehouse)
+    cells = "select distinct amount_us from series_cells_kept where metric like '%reading_seconds'"
+    assert [(5_000_000,)] == kept(warehouse, cells)
 
 
 def test_readers_are_led_to_the_detail_that_a_prune_wrote_anew(tmp_path: Path) -> None:

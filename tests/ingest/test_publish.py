@@ -17,7 +17,7 @@ import pytest
 from ingest import cli, detail, plan, publish
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse
-from queries import NothingPublished, model, published, regression_tables
+from queries import NothingPublished, model, places, published, regression_tables
 from tests.ingest.warehouses import ROOT, STARTED_AT, alive, contents, life
 from tests.queries.engine import ingest, rows, write_dump
 
@@ -395,6 +395,15 @@ def test_what_publishes_is_named_with_the_folder_it_is_for(
         "`make ingest LOGS=...`.",
         "`ett-ingest PATH --warehouse c`.",
     ] == told
+
+
+def test_a_link_that_leads_to_itself_is_a_folder_to_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+
+    assert "`ett-ingest PATH --warehouse loop`" == places.ingest_command(Path("loop"))
 
 
 def test_no_folder_is_nothing_published(tmp_path: Path) -> None:

@@ -2131,6 +2131,30 @@ def test_a_save_whose_end_alone_each_rank_tells_is_one(what: str) -> None:
     assert [60.0, 120.0, 180.0] == [start for start, _ in spans(told, "checkpoint_save")]
 
 
+def test_a_rank_that_tells_that_its_save_failed_is_heard_whoever_told_that_it_did_not() -> None:
+    told = read(
+        *(f"[rank{rank}]: 2026-03-01 10:01:00 step 10 loss 1" for rank in (0, 1)),
+        "[rank0]: 2026-03-01 10:01:01 checkpoint saved",
+        "[rank1]: 2026-03-01 10:01:02 Failed to save checkpoint",
+        *(f"[rank{rank}]: 2026-03-01 10:02:00 step 20 loss 1" for rank in (0, 1)),
+    )
+
+    ends = [event for event in of(told, "phase_end") if event["phase"] == "checkpoint_save"]
+    assert {(0, True), (1, False)} == {(event["rank"], event["ok"]) for event in ends}
+
+
+def test_a_rank_behind_a_bar_is_known_where_no_time_is() -> None:
+    bar = " 10%|█   | 10/1000 [00:12<19:50,  1.20s/it]"
+    told = read(
+        "[rank1]: 2026-03-01 10:01:00 step 10 loss 1",
+        f"{bar}[rank1]: Saving checkpoint at step 10",
+        "[rank1]: 2026-03-01 10:02:00 step 20 loss 1",
+    )
+
+    saves = [event for event in told if event.get("phase") == "checkpoint_save"]
+    assert {1} == {event.get("rank") for event in saves}
+
+
 def test_each_rank_that_trains_has_loaded() -> None:
     head = "[rank{}]: 2026-03-01 10:00:{:02d} "
     lines = ["Loading model from /a/checkpoint-20.", "***** Running training *****"]
