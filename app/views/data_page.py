@@ -254,7 +254,7 @@ with parts.card("Anomalies", "Where did sources contradict themselves or each ot
         if found > anomalies.height:
             about = f"Anomalies, the first {words.count(anomalies.height)} of {words.count(found)}"
             st.caption(f"{about}.")
-        st.dataframe(anomalies, hide_index=True, lazy=False, alt=about)
+        st.dataframe(anomalies, hide_index=True, lazy=False, placeholder=words.UNKNOWN, alt=about)
         parts.footer(stem="ett_data_anomalies", table=anomalies, about=about, sql=ANOMALIES)
 
 with parts.card("Definitions", "What does each word and number mean?"):

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from app import parts
+from app import parts, words
 from tests.app import serving
 from tests.app.opening import (
     CHECKPOINTS,
@@ -280,6 +280,12 @@ def test_of_a_few_anomalies_nobody_hears_of_a_thousand(fleet: Path) -> None:
 
     assert "Anomalies" in told
     assert not any("thousand" in each for each in told)
+
+
+def test_what_no_attempt_is_of_has_none(fleet: Path) -> None:
+    [table] = [each for each in open_page(DATA).dataframe if each.proto.alt == "Anomalies"]
+
+    assert table.proto.placeholder == words.UNKNOWN
 
 
 def test_definitions_can_be_searched(fleet: Path) -> None:
