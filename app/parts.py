@@ -169,11 +169,12 @@ def _tell_unheard() -> None:
     unheard = data.row(_UNHEARD)
     if not (attempts := unheard.get("attempts")):
         return
+    count, their, they = ("count", "their", "they") if attempts > 1 else ("counts", "its", "it")
     st.caption(
-        f"{words.many(attempts, 'attempt')} {'count' if attempts > 1 else 'counts'} as running "
-        f"with nothing known after {words.instant(unheard['heard_at'])} UTC: a source of theirs "
-        "has been silent for more than 7 days. No number holds what they did since; *Data & "
-        "definitions* lists when each source last spoke."
+        f"{words.many(attempts, 'attempt')} {count} as running with nothing known after "
+        f"{words.instant(unheard['heard_at'])} UTC: one of {their} sources has been silent for "
+        f"more than 7 days. No number holds what {they} did since; *Data & definitions* lists "
+        "when each source last spoke."
     )
 
 
