@@ -239,6 +239,17 @@ def marked(table: pl.DataFrame, days: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def unfinished(table: pl.DataFrame, value: str, look: str) -> str:
+    """What a chart by day says of days that are not complete: it draws them otherwise. `table`:
+    day, is_complete, `value`. Empty where no such day has a value.
+    """
+    days = table.filter(~pl.col("is_complete") & pl.col(value).is_not_null())["day"].unique().sort()
+    if days.is_empty():
+        return ""
+    what = "a day that is" if len(days) == 1 else "days that are"
+    return f"{look}: {words.days(days[0], days[-1])}, {what} not complete."
+
+
 def with_unit(table: pl.DataFrame, chosen: Scope) -> pl.DataFrame:
     """The table with its amounts and hours under the name of what they count, for who reads it
     alone.

@@ -344,6 +344,12 @@ def most_of(amounts: pl.Series) -> float:
     return float(amounts.fill_null(0).to_numpy().max()) or 1.0
 
 
+def caption(*sentences: str) -> None:
+    """Those of the sentences that are not empty, as one caption."""
+    if told := " ".join(filter(None, sentences)):
+        st.caption(told)
+
+
 def legend(areas: Sequence[str]) -> None:
     """Colours and patterns of these areas with their names, in lifecycle order."""
     colour = colours()

@@ -135,8 +135,11 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
             measures=("interruptions", "infra_interruptions"),
             sql=BY_DAY,
         )
-        if chosen.is_compared:
-            st.caption(words.IN_GREY)
+        parts.caption(
+            words.IN_GREY if chosen.is_compared else "",
+            filters.unfinished(filters.marked(days, spine), "interruptions", "Pale"),
+        )
+
 # -- what it costs -------------------------------------------------------------------------------
 
 left, right = st.columns([3, 2], gap="small")

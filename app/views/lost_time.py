@@ -162,10 +162,11 @@ if area == filters.ALL:
             sql=BY_DAY,
         )
         parts.legend(by_day["area"].unique().to_list())
-        slanted = "Slanted lines over start-up: after an interruption. "
-        st.caption(
-            f"{slanted if by_day['is_recovery'].any() else ''}"
-            "The axis does not begin at zero. A day that is not complete is pale."
+        slanted = "Slanted lines over start-up: after an interruption."
+        parts.caption(
+            slanted if by_day["is_recovery"].any() else "",
+            "The axis does not begin at zero.",
+            filters.unfinished(filters.marked(by_day, spine), "share_ratio", "Pale"),
         )
 else:
     with parts.card(f"{words.area(area)} by day", "Which days had more of it, and than before?"):
@@ -182,6 +183,10 @@ else:
             about=about,
             measures=("share_gpu_ratio",),
             sql=ONE_AREA,
+        )
+        parts.caption(
+            words.IN_GREY if chosen.is_compared else "",
+            filters.unfinished(by_day.filter(pl.col("share_ratio") > 0), "share_ratio", "Pale"),
         )
 
 # -- whose ---------------------------------------------------------------------------------------

@@ -71,9 +71,11 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
             measures=(ett,),
             sql=selects.BY_DAY,
         )
-        marked = "Triangles: since when something got worse." if marks.height else ""
-        if legend := f"{words.IN_GREY if chosen.is_compared else ''} {marked}".strip():
-            st.caption(legend)
+        parts.caption(
+            words.IN_GREY if chosen.is_compared else "",
+            "Triangles: since when something got worse." if marks.height else "",
+            filters.unfinished(days, "ett_ratio", "Hollow"),
+        )
 
 # -- where the GPU-hours went, and what moved ETT ------------------------------------------------
 

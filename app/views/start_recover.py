@@ -45,16 +45,15 @@ if kpis.not_reported(window.now, filters.WEIGHTS[1]):
 
 # -- by day --------------------------------------------------------------------------------------
 
+every = filters.by_day(waits.BY_DAY, chosen)
+days = filters.within(every, first, newest)
+earlier = filters.within(every, *before[2:])
+was = earlier if chosen.is_compared else earlier.clear()
+limits = spread(
+    [days.unpivot(on=[*P50, "tts_p90_seconds", "ttr_p90_seconds"]), was.unpivot(on=P50)], "value"
+)
 for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.values(), strict=True):
     with column, parts.card(f"{name} by day", question):
-        every = filters.by_day(waits.BY_DAY, chosen)
-        days = filters.within(every, first, newest)
-        earlier = filters.within(every, *before[2:])
-        was = earlier if chosen.is_compared else earlier.clear()
-        limits = spread(
-            [days.unpivot(on=[*P50, "tts_p90_seconds", "ttr_p90_seconds"]), was.unpivot(on=P50)],
-            "value",
-        )
         shown = filters.beside(
             days.select(
                 "day",
@@ -84,10 +83,11 @@ for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.val
             measures=(f"{short}_p50_seconds", f"{short}_p90_seconds"),
             sql=waits.BY_DAY,
         )
-st.caption(
-    "The line is the p50, the band reaches to the p90"
-    + (", the thin grey line is the p50 of the period before" if chosen.is_compared else "")
-    + ". Both panels have the same axis."
+before_that = ", the thin grey line is the p50 of the period before" if chosen.is_compared else ""
+parts.caption(
+    f"The line is the p50, the band reaches to the p90{before_that}. "
+    "Both panels have the same axis.",
+    filters.unfinished(days.with_columns(p50_seconds=pl.coalesce(P50)), "p50_seconds", "Hollow"),
 )
 
 # -- what it is made of --------------------------------------------------------------------------
@@ -128,6 +128,7 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
                 sql=waits.AREAS,
             )
             parts.legend(mine.filter(pl.col("p50_seconds") > 0)["area"].unique().to_list())
+            parts.caption(filters.unfinished(filters.marked(mine, spine), "p50_seconds", "Pale"))
 st.caption(
     "Medians of each area: they do not add up to the median of the whole. Slanted lines: after an "
     "interruption; the queue, and attempts that died on the way, are not drawn."

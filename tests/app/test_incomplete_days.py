@@ -82,6 +82,32 @@ def test_a_csv_that_holds_a_day_that_is_not_over_says_so(
     assert path == CHECKPOINTS or any(newest.values())
 
 
+@pytest.mark.parametrize(
+    ("path", "parameters", "looks"),
+    [
+        (OVERVIEW, {}, ["Hollow"]),
+        (LOST, {}, ["Pale"]),
+        (LOST, {"area": "trainer_init"}, []),  # nobody had any of it
+        (LOST, {"area": "unaccounted"}, ["Pale"]),
+        (START, {}, ["Hollow", "Pale"]),
+        (CHECKPOINTS, {}, []),  # draws none
+        (FAILURES, {"attribution": "all"}, ["Pale"]),
+    ],
+)
+def test_a_chart_that_draws_a_day_otherwise_says_so(
+    path: str, parameters: dict[str, str], looks: list[str]
+) -> None:
+    captions = [each.value for each in open_page(path, days="7", **parameters).caption]
+    told = [each for each in captions if "not complete" in each]
+
+    assert looks == [
+        look
+        for look in ("Hollow", "Pale")
+        if any(f"{look}: Sun 15 Mar, a day that is not complete." in each for each in told)
+    ]
+    assert bool(looks) == bool(told)
+
+
 def test_words_for_a_chart_leave_out_what_is_not_over() -> None:
     days = pl.DataFrame(
         {"day": [date(2026, 3, 13), LAST, date(2026, 3, 15)], "ett": [0.9, 0.8, 0.0]}
