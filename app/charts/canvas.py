@@ -126,6 +126,19 @@ def bars(
     }
 
 
+def hatched(
+    shape: str | list[str], palette: Palette, *, ink: float = 0.55, solidity: float = 0.25
+) -> dict[str, Any]:
+    """The pattern of a marker over its colour; the empty shape is none. `ink`: how opaque."""
+    return {
+        "shape": shape,
+        "fgcolor": translucent(palette.text, ink),
+        "size": 6,
+        "solidity": solidity,
+        "fillmode": "overlay",
+    }
+
+
 def named_rows(names: Sequence[str], palette: Palette) -> dict[str, Any]:
     """Settings of a y axis with a row for each name, the first on top."""
     return {

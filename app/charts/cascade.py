@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import drawn, hatched
 from app.palette import (
     AREA_ORDER,
     AREA_PATTERN,
@@ -131,13 +131,7 @@ def _drawn_bar(bar: _Bar, palette: Palette) -> dict[str, Any]:
         "marker": {
             "color": bar.fill,
             "line": {"color": translucent(palette.text, 0.4), "width": 1},
-            "pattern": {
-                "shape": bar.shape,
-                "fgcolor": translucent(palette.text, 0.55),
-                "size": 6,
-                "solidity": 0.25,
-                "fillmode": "overlay",
-            },
+            "pattern": hatched(bar.shape, palette),
         },
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},

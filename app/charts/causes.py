@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import axis, drawn
+from app.charts.canvas import axis, drawn, hatched
 from app.charts.days import COLUMN_MS, day_axis
 from app.palette import Palette, translucent
 
@@ -93,7 +93,7 @@ def stopped_by_day(
                 "color": shade.fill,
                 "opacity": [1.0 if complete.get(day) else 0.45 for day in part["day"]],
                 "line": {"color": palette.background, "width": 1},
-                "pattern": _pattern(palette, shade.pattern),
+                "pattern": hatched(shade.pattern, palette),
             },
             "hovertemplate": f"{words.figure(shade.domain)}, {words.figure(shade.attribution)}: "
             "%{y:,.0f}<extra></extra>",
@@ -242,7 +242,7 @@ def _pieces(
             "marker": {
                 "color": fill,
                 "line": {"color": translucent(palette.text, 0.4), "width": 1},
-                "pattern": _pattern(palette, pattern),
+                "pattern": hatched(pattern, palette),
             },
             "hovertext": [
                 f"<b>{words.figure(cause['failure_category'])}</b>, "
@@ -288,13 +288,3 @@ def _look(palette: Palette, attribution: str, place: int) -> tuple[str, str]:
     colour = palette.attributions.get(attribution, palette.attributions["unknown"])
     tint = _TINTS[min(place, len(_TINTS) - 1)]
     return translucent(colour, tint), _PATTERNS[place % len(_PATTERNS)]
-
-
-def _pattern(palette: Palette, shape: str) -> dict[str, Any]:
-    return {
-        "shape": shape,
-        "fgcolor": translucent(palette.text, 0.55),
-        "size": 6,
-        "solidity": 0.25,
-        "fillmode": "overlay",
-    }

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import drawn, hatched
 from app.charts.gantt_marks import PIXELS, Axis, ends, saves, waits
 from app.palette import (
     AREA_ORDER,
@@ -220,13 +220,11 @@ def _areas(
             "marker": {
                 "color": palette.area(name),
                 "line": {"color": translucent(palette.text, 0.4), "width": 1 if is_sparse else 0},
-                "pattern": {
-                    "shape": RECOVERY_PATTERN if is_recovery else AREA_PATTERN.get(name, ""),
-                    "fgcolor": translucent(palette.text, 0.6),
-                    "size": 6,
-                    "solidity": 0.25,
-                    "fillmode": "overlay",
-                },
+                "pattern": hatched(
+                    RECOVERY_PATTERN if is_recovery else AREA_PATTERN.get(name, ""),
+                    palette,
+                    ink=0.6,
+                ),
             },
             "hovertext": [
                 f"<b>{label}</b>{', for the most part' if is_summed else ''}{after}"

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import drawn, hatched
 from app.charts.days import COLUMN_MS, day_axis
 from app.palette import AREA_ORDER, RECOVERY_PATTERN, Palette, translucent
 
@@ -71,13 +71,7 @@ def _columns(
             "marker": {
                 "color": palette.area(area),
                 "line": {"color": translucent(palette.text, 0.25), "width": 0.5},
-                "pattern": {
-                    "shape": RECOVERY_PATTERN if is_recovery else "",
-                    "fgcolor": translucent(palette.text, 0.55),
-                    "size": 6,
-                    "solidity": 0.25,
-                    "fillmode": "overlay",
-                },
+                "pattern": hatched(RECOVERY_PATTERN if is_recovery else "", palette),
             },
             "hovertemplate": f"{words.figure(words.area(area))}<br>%{{text}}, %{{x|%a %-d %b}}"
             "<extra></extra>",

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import drawn, hatched
 from app.palette import AREA_PATTERN, Palette, translucent
 
 ROW: Final = 27
@@ -79,13 +79,7 @@ def _bar(row: int, name: str, value: float, palette: Palette) -> dict[str, Any]:
         "marker": {
             "color": palette.comparison if name == JOB_MIX else palette.area(name),
             "line": {"color": translucent(palette.text, 0.4), "width": 1},
-            "pattern": {
-                "shape": AREA_PATTERN.get(name, ""),
-                "fgcolor": translucent(palette.text, 0.55),
-                "size": 6,
-                "solidity": 0.25,
-                "fillmode": "overlay",
-            },
+            "pattern": hatched(AREA_PATTERN.get(name, ""), palette),
         },
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},

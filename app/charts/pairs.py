@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn, named_rows
+from app.charts.canvas import drawn, hatched, named_rows
 from app.palette import RECOVERY_PATTERN, Palette, translucent
 
 ROW: Final = 44
@@ -61,12 +61,6 @@ def _bars(
         "marker": {
             "color": [palette.area(name) for name in areas["area"]],
             "line": {"color": translucent(palette.text, 0.4), "width": 1},
-            "pattern": {
-                "shape": RECOVERY_PATTERN if which == "again" else "",
-                "fgcolor": translucent(palette.text, 0.55),
-                "size": 6,
-                "solidity": 0.25,
-                "fillmode": "overlay",
-            },
+            "pattern": hatched(RECOVERY_PATTERN if which == "again" else "", palette),
         },
     }

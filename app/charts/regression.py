@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import regression_words, words
-from app.charts.canvas import axis, drawn
+from app.charts.canvas import axis, drawn, hatched
 from app.charts.causes import Shade
 from app.charts.days import COLUMN_MS, day_axis, stretches
 from app.palette import Palette, translucent
@@ -180,7 +180,7 @@ def split(metric: str, speed: float, mix: float, palette: Palette) -> go.Figure:
                 "marker": {
                     "color": palette.area("effective") if not hatch else palette.comparison,
                     "line": {"color": translucent(palette.text, 0.4), "width": 1},
-                    "pattern": _pattern(hatch, palette),
+                    "pattern": hatched(hatch, palette),
                 },
             }
             for place, (name, amount, hatch) in enumerate(rows)
@@ -361,21 +361,11 @@ def _lane(
             "marker": {
                 "color": shade.fill,
                 "line": {"color": palette.background, "width": 0.5},
-                "pattern": _pattern(shade.pattern, palette),
+                "pattern": hatched(shade.pattern, palette),
             },
             "hovertemplate": f"{words.figure(shade.domain)}, {words.figure(shade.attribution)}: "
             "%{y:,.0f}<extra></extra>",
         }
-
-
-def _pattern(shape: str, palette: Palette) -> dict[str, Any]:
-    return {
-        "shape": shape,
-        "fgcolor": translucent(palette.text, 0.55),
-        "size": 6,
-        "solidity": 0.25,
-        "fillmode": "overlay",
-    }
 
 
 def _ruled(mark: Mark, palette: Palette) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import intervals, words
-from app.charts.canvas import bars, drawn, named_rows
+from app.charts.canvas import bars, drawn, hatched, named_rows
 from app.charts.days import day_axis, told
 from app.palette import AREA_PATTERN, Palette, translucent
 
@@ -165,13 +165,9 @@ def agreement(rows: pl.DataFrame, palette: Palette) -> go.Figure:
                         translucent(palette.area(area), 1.0 if kind == "measured" else 0.35)
                         for area, kind in rows.select("area", "kind").rows()
                     ],
-                    "pattern": {
-                        "shape": [AREA_PATTERN.get(area, "") for area in rows["area"]],
-                        "fgcolor": translucent(palette.text, 0.5),
-                        "size": 6,
-                        "solidity": 0.25,
-                        "fillmode": "overlay",
-                    },
+                    "pattern": hatched(
+                        [AREA_PATTERN.get(area, "") for area in rows["area"]], palette, ink=0.5
+                    ),
                 },
                 palette,
             )

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import bars, drawn, named_rows
-from app.palette import AREA_PATTERN, Palette, translucent
+from app.charts.canvas import bars, drawn, hatched, named_rows
+from app.palette import AREA_PATTERN, Palette
 
 ROW: Final = 27
 
@@ -27,13 +27,7 @@ def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figur
                 [words.ratio(float(share), 2) for share in shares],
                 {
                     "color": palette.area("unaccounted"),
-                    "pattern": {
-                        "shape": AREA_PATTERN["unaccounted"],
-                        "fgcolor": translucent(palette.text, 0.4),
-                        "size": 6,
-                        "solidity": 0.2,
-                        "fillmode": "overlay",
-                    },
+                    "pattern": hatched(AREA_PATTERN["unaccounted"], palette, ink=0.4, solidity=0.2),
                 },
                 palette,
             )

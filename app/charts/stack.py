@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app import words
-from app.charts.canvas import drawn
+from app.charts.canvas import drawn, hatched
 from app.charts.days import COLUMN_MS, day_axis
 from app.palette import AREA_ORDER, AREA_PATTERN, RECOVERY_PATTERN, Palette, translucent
 
@@ -141,13 +141,9 @@ def _fill(area: str, is_recovery: bool, palette: Palette) -> dict[str, Any]:
     return {
         "color": palette.area(area),
         "line": {"color": translucent(palette.text, 0.25), "width": 0.5},
-        "pattern": {
-            "shape": RECOVERY_PATTERN if is_recovery else AREA_PATTERN.get(area, ""),
-            "fgcolor": translucent(palette.text, 0.55),
-            "size": 6,
-            "solidity": 0.25,
-            "fillmode": "overlay",
-        },
+        "pattern": hatched(
+            RECOVERY_PATTERN if is_recovery else AREA_PATTERN.get(area, ""), palette
+        ),
     }
 
 
