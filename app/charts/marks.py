@@ -1,4 +1,4 @@
-"""Marks of what got worse, on the axis of days of any chart."""
+"""Marks on the axis of days of any chart: what got worse, and the target of ETT."""
 
 from __future__ import annotations
 
@@ -28,3 +28,29 @@ def regressions(marks: pl.DataFrame, y: float, palette: Palette) -> dict[str, An
         "hovertext": [words.figure(text, 200) for text in marks["text"]],
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
+
+
+def target_line(target: float | None, palette: Palette) -> dict[str, Any]:
+    """Layout of a target: a dashed line, named at its right end; of none nothing."""
+    if target is None:
+        return {}
+    line = {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": target,
+        "y1": target,
+        "line": {"color": palette.text, "width": 1, "dash": "dash"},
+    }
+    name = {
+        "x": 1,
+        "xref": "paper",
+        "y": target,
+        "text": f"target {words.target(target)}",
+        "xanchor": "left",
+        "xshift": 6,
+        "showarrow": False,
+        "font": {"size": 12, "color": palette.text},
+    }
+    return {"shapes": [line], "annotations": [name]}

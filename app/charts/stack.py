@@ -12,6 +12,7 @@ import polars as pl
 from app import words
 from app.charts.canvas import drawn, hatched
 from app.charts.days import COLUMN_MS, day_axis
+from app.charts.marks import target_line
 from app.palette import AREA_ORDER, AREA_PATTERN, RECOVERY_PATTERN, Palette, translucent
 
 FLOOR: Final = 0.6
@@ -26,20 +27,6 @@ def stack(
 
     The axis starts at 60 %, lower where a day's ETT or the target is lower.
     """
-    notes = []
-    if target is not None:
-        notes.append(
-            {
-                "x": 1,
-                "xref": "paper",
-                "y": target,
-                "text": f"target {words.target(target)}",
-                "xanchor": "left",
-                "xshift": 6,
-                "showarrow": False,
-                "font": {"size": 12, "color": palette.text},
-            }
-        )
     return drawn(
         palette,
         height,
@@ -53,20 +40,7 @@ def stack(
             "ticklabelstandoff": 6,
         },
         barmode="stack",
-        annotations=notes,
-        shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": target,
-                "y1": target,
-                "line": {"color": palette.text, "width": 1, "dash": "dash"},
-            }
-        ]
-        if target is not None
-        else [],
+        **target_line(target, palette),
     )
 
 

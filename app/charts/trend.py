@@ -10,10 +10,9 @@ import plotly.graph_objects as go
 import polars as pl
 from numpy.typing import NDArray
 
-from app import words
 from app.charts.canvas import drawn
 from app.charts.days import day_axis, dots, stretches
-from app.charts.marks import regressions
+from app.charts.marks import regressions, target_line
 from app.palette import Palette, translucent
 
 Floats = NDArray[np.float64]
@@ -51,7 +50,7 @@ def ett_by_day(
         x=day_axis(days),
         y={"range": list(limits), "tickformat": ".0%", "nticks": 6, "ticklabelstandoff": 6},
         hovermode="x unified",
-        **_target(target, palette),
+        **target_line(target, palette),
     )
 
 
@@ -76,32 +75,6 @@ def _range(frames: Sequence[pl.DataFrame], target: float | None) -> tuple[float,
 def _lowest(frames: Sequence[pl.DataFrame]) -> float:
     values = pl.concat([frame["ett_ratio"].cast(pl.Float64) for frame in frames]).drop_nulls()
     return float(values.to_numpy().min()) if values.len() else 1.0
-
-
-def _target(target: float | None, palette: Palette) -> dict[str, Any]:
-    """The target as a dashed line, named at its right end."""
-    if target is None:
-        return {}
-    line = {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": target,
-        "y1": target,
-        "line": {"color": palette.text, "width": 1, "dash": "dash"},
-    }
-    name = {
-        "x": 1,
-        "xref": "paper",
-        "y": target,
-        "text": f"target {words.target(target)}",
-        "xanchor": "left",
-        "xshift": 6,
-        "showarrow": False,
-        "font": {"size": 12, "color": palette.text},
-    }
-    return {"shapes": [line], "annotations": [name]}
 
 
 def _line(days: pl.DataFrame, palette: Palette, width: float, marked: bool) -> dict[str, Any]:
