@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import data, filters, money, regression_list, regression_words, words
+from app import data, money, regression_list, regression_words, words
 
 # $1: team, which what all teams have is of as well; $2 and $3: first and last day
 _MARKS: Final = """
@@ -85,14 +85,9 @@ def show(found: pl.DataFrame) -> None:
                 key=f"regression {row['team']} {row['metric']} {row['started_on']}",
                 type="tertiary",
                 icon=":material/arrow_forward:",
-                on_click=_look_at,
-                args=(row["team"], row["metric"], row["started_on"]),
+                on_click=regression_list.look_at,
+                args=(row,),
             )
-
-
-def _look_at(team: str, metric: str, day: date) -> None:
-    """Open the evidence."""
-    filters.go(regression_list.PAGE, {"metric": metric, "day": day.isoformat()}, team=team)
 
 
 def marks(team: str, first: date, last: date, short: str = "") -> pl.DataFrame:
