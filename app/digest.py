@@ -14,7 +14,6 @@ import polars as pl
 
 from app import data, filters, kpis, money, openings, regression_rows, selects, tiles, words
 
-MOST_JOBS, MOST_CAUSES = 10, 10
 _WEEK: Final = timedelta(days=7)
 
 JOBS: Final = """

@@ -112,12 +112,6 @@ def measure(metric: str) -> str:
     return f"{words.area(phase)} \u00b7 {stage}" if stage else words.area(phase)
 
 
-def phase(metric: str) -> str | None:
-    """The area that a measure times, if it is one."""
-    part = metric.removesuffix("_seconds")
-    return next((each for each in _PHASES if part == each or part.startswith(f"{each}_")), None)
-
-
 def whose(team: str) -> str:
     """A team, or all of them."""
     return "all teams" if team == "fleet" else team

@@ -20,8 +20,7 @@ select
     tts_p50_seconds,
     tts_p90_seconds,
     ttr_p50_seconds,
-    ttr_p90_seconds,
-    compile_cache_hit_ratio
+    ttr_p90_seconds
 from days
 left join team_day on days.day = team_day.day and team_day.team = $1 and team_day.workload = $2
 where days.day between $3 and $4

@@ -28,7 +28,6 @@ _DOMAINS = {"gpu_hardware": 0.02, "network": 0.01, "storage": 0.01, "user_code":
 _PREEMPTED = 0.07
 _SIZES = np.array([3, 4, 5, 6, 7])
 _SIZE_SHARES = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
-_KEYS = ("team", "metric", "day", "workload", "size", "trial", "model")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from app.charts.pairs import pairs
 from app.charts.stack import one_area, stack
 from app.charts.team_areas import team_areas
 
-MOST_TEAMS, MOST_JOBS = 12, 20
+MOST_TEAMS = 12
 
 # $5: weight
 BY_DAY = """
