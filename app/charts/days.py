@@ -41,7 +41,7 @@ def padded(days: pl.DataFrame) -> list[datetime] | None:
     first, last = days["day"].min(), days["day"].max()
     if not isinstance(first, date) or not isinstance(last, date):
         return None
-    return [_midnight(first) - _HALF_DAY, _midnight(last) + _HALF_DAY]
+    return [midnight(first) - _HALF_DAY, midnight(last) + _HALF_DAY]
 
 
 def told(days: pl.DataFrame) -> pl.DataFrame:
@@ -75,7 +75,8 @@ def stretches(days: pl.DataFrame, *columns: str) -> list[pl.DataFrame]:
     return [part for part in parts if part.height > 1]
 
 
-def _midnight(day: date) -> datetime:
+def midnight(day: date) -> datetime:
+    """Where a day begins on such an axis."""
     return datetime(day.year, day.month, day.day)
 
 

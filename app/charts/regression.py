@@ -14,7 +14,7 @@ import polars as pl
 from app import regression_words, words
 from app.charts.canvas import axis, drawn, hatched
 from app.charts.causes import Shade
-from app.charts.days import COLUMN_MS, day_axis, stretches
+from app.charts.days import COLUMN_MS, day_axis, midnight, stretches
 from app.palette import Palette, translucent
 
 _LANE: Final = (0.0, 0.17)
@@ -369,7 +369,7 @@ def _lane(
 
 
 def _ruled(mark: Mark, palette: Palette) -> dict[str, Any]:
-    at = _noon_before(mark.day) if mark.is_first else _midnight(mark.day)
+    at = _noon_before(mark.day) if mark.is_first else midnight(mark.day)
     return {
         "type": "line",
         "x0": at,
@@ -388,7 +388,7 @@ def _ruled(mark: Mark, palette: Palette) -> dict[str, Any]:
 def _notes(marks: Sequence[Mark], palette: Palette) -> Iterator[dict[str, Any]]:
     for mark in marks:
         yield {
-            "x": _noon_before(mark.day) if mark.is_first else _midnight(mark.day),
+            "x": _noon_before(mark.day) if mark.is_first else midnight(mark.day),
             "y": 1,
             "yref": "paper",
             "yanchor": "bottom",
@@ -432,9 +432,5 @@ def _dots(frame: pl.DataFrame, row: int, name: str, metric: str, colour: str) ->
     }
 
 
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day)
-
-
 def _noon_before(day: date) -> datetime:
-    return _midnight(day) - timedelta(hours=12)
+    return midnight(day) - timedelta(hours=12)
