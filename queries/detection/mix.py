@@ -58,7 +58,7 @@ def latency_effects(classes: Classes, count: Floats, total: Floats) -> tuple[Flo
         n, s = count[:, window].sum(1), total[:, window].sum(1)
         cell_n, cell_s = _sums(cell, n, len(cells)), _sums(cell, s, len(cells))
         common = design @ _fitted(design, cell_team, cell_n, cell_s, classes.teams)
-        level = _ratio(
+        level = divided(
             _sums(cell_team, cell_s - cell_n * common, classes.teams),
             _sums(cell_team, cell_n, classes.teams),
         )
@@ -69,7 +69,7 @@ def latency_effects(classes: Classes, count: Floats, total: Floats) -> tuple[Flo
         left = _sums(work, s - n * (effect + known[classes.team]), len(works))
         effect = effect + (left / (work_n + _SHRINKAGE))[work]
         is_new = (work_n < LEAST_OF_KIND)[work]
-        newness[:, epoch] = _ratio(
+        newness[:, epoch] = divided(
             _sums(classes.team, count[:, epoch] * is_new, classes.teams),
             _sums(classes.team, count[:, epoch], classes.teams),
         )
@@ -83,7 +83,7 @@ def latency_effects(classes: Classes, count: Floats, total: Floats) -> tuple[Flo
             both = np.where(np.isnan(before - effect), 0.0, count[:, epoch - 1])
             apart = np.nan_to_num(before - effect)
             step = np.nan_to_num(
-                _ratio(
+                divided(
                     _sums(classes.team, both * apart, classes.teams),
                     _sums(classes.team, both, classes.teams),
                 )
@@ -123,13 +123,13 @@ def rate_effects(
         relative = np.ones(len(groups))
         team_y = _sums(classes.team, y, classes.teams)
         for _ in range(2):
-            rate = _ratio(team_y, _sums(classes.team, x * relative[group], classes.teams))
+            rate = divided(team_y, _sums(classes.team, x * relative[group], classes.teams))
             expected = _sums(group, x * np.nan_to_num(rate)[classes.team], len(groups))
             relative = (_sums(group, y, len(groups)) + prior) / (expected + prior)
         effect, step = relative[group], np.ones(classes.teams)
         if epoch:
             newest = exposure[:, epoch - 1]
-            step = _ratio(
+            step = divided(
                 _sums(classes.team, newest * effects[:, epoch - 1], classes.teams),
                 _sums(classes.team, newest * effect, classes.teams),
             )
@@ -152,9 +152,11 @@ def _design(workload: Ints, size: Ints, trial: Ints) -> Floats:
 def _fitted(design: Floats, team: Ints, n: Floats, s: Floats, teams: int) -> Floats:
     """Effects within teams by weighted ridge regression; the slope is hardly held back."""
     weight = _sums(team, n, teams)
-    means = np.column_stack([_ratio(_sums(team, n * column, teams), weight) for column in design.T])
+    means = np.column_stack(
+        [divided(_sums(team, n * column, teams), weight) for column in design.T]
+    )
     centred = design - np.nan_to_num(means)[team]
-    y = s - n * np.nan_to_num(_ratio(_sums(team, s, teams), weight))[team]
+    y = s - n * np.nan_to_num(divided(_sums(team, s, teams), weight))[team]
     ridge = np.full(design.shape[1], _RIDGE)
     ridge[0] = 1.0
     gram = (centred * n[:, None]).T @ centred + np.diag(ridge)
@@ -166,6 +168,12 @@ def _mean_told(values: Floats) -> Floats:
     told = ~np.isnan(values)
     whole = np.where(told, values, 0.0).sum(1)
     return np.where(told.any(1), whole / np.maximum(told.sum(1), 1), 1.0)
+
+
+def divided(over: Floats, under: Floats) -> Floats:
+    """A ratio; nan where there is nothing to divide by."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(under > 0, over / under, np.nan)
 
 
 def distinct(*codes: Ints) -> tuple[Ints, Ints]:
@@ -188,8 +196,3 @@ def distinct(*codes: Ints) -> tuple[Ints, Ints]:
 
 def _sums(code: Ints, values: Floats, length: int) -> Floats:
     return np.bincount(code, values, length).astype(float)
-
-
-def _ratio(over: Floats, under: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(under > 0, over / under, np.nan)

@@ -249,13 +249,13 @@ def _levels(cells: _Cells, days: int) -> _Part:
     left = logs - n * effect
     count, total = sums(n), sums(left)
     start = _first_known(team_levels)
-    value = _divided(total, count)
+    value = mix.divided(total, count)
     within = np.maximum(sums(squares) - count * np.nan_to_num(value) ** 2, 0.0)
     told = _told(cells, sums)
-    raw = _divided(sums(cells.total), sums(cells.exposure))
+    raw = mix.divided(sums(cells.total), sums(cells.exposure))
     explained = raw - np.where(count > 0, value, _held(team_levels, days))
     spread = sums(cells.exposure * effect**2) - np.nan_to_num(
-        _divided(sums(cells.exposure * effect) ** 2, sums(cells.exposure))
+        mix.divided(sums(cells.exposure * effect) ** 2, sums(cells.exposure))
     )
     return _Part(
         cells.name,
@@ -293,11 +293,11 @@ def _with_fleet(
     is_in = ~np.isnan(start)[:, None]
     n = count * is_in
     left = (total - count * np.nan_to_num(start)[:, None]) * is_in
-    value = _divided(left.sum(0), n.sum(0))
+    value = mix.divided(left.sum(0), n.sum(0))
     between = (left**2 / np.maximum(n, 1)).sum(0) - n.sum(0) * np.nan_to_num(value) ** 2
     squares = np.maximum((within * is_in).sum(0) + between, 0.0)
     return (
-        np.vstack([_divided(total, count), value]),
+        np.vstack([mix.divided(total, count), value]),
         np.vstack([count, n.sum(0)]),
         np.vstack([within, squares]),
     )
@@ -394,11 +394,6 @@ def _first_known(by_epoch: Floats) -> Floats:
 
 def _held(by_epoch: Floats, days: int) -> Floats:
     return np.repeat(by_epoch, mix.EPOCH_DAYS, axis=1)[:, :days]
-
-
-def _divided(over: Floats, under: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(under > 0, over / under, np.nan)
 
 
 def _with_sum(by_team: Floats) -> Floats:
