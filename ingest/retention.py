@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ingest import calendar, detail, links
+from ingest import calendar, detail, links, store
 from ingest.errors import UnusableArguments
 from ingest.warehouse import Warehouse
 from ingest.words import counted
@@ -231,8 +231,8 @@ def take_facts_back(connection: duckdb.DuckDBPyConnection) -> None:
     for name in model.KEPT_FACTS:
         if f"{name}_aside" not in tables:
             continue
-        kept = _columns(connection, f"{name}_kept")
-        old = set(_columns(connection, f"{name}_aside"))
+        kept = store.columns_of(connection, f"{name}_kept")
+        old = set(store.columns_of(connection, f"{name}_aside"))
         columns = ", ".join(column for column in kept if column in old)
         # never none (see `facts._put`)
         if connection.execute(f"select 1 from {name}_aside limit 1").fetchone():
@@ -271,7 +271,7 @@ def _drop(warehouse: Warehouse, before_us: int) -> None:
 
 def _closed(connection: duckdb.DuckDBPyConnection) -> str:
     """A select: job_key, before_us (what was told of earlier instants is too late), shown_no."""
-    columns = _columns(connection, "batch")
+    columns = store.columns_of(connection, "batch")
     parts = [
         "select job_key, shown_no, before_us from pruned_jobs "
         "where job_key in (select job_key from batch)"
@@ -380,7 +380,3 @@ def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
             "select table_name from duckdb_tables() where not temporary"
         ).fetchall()
     }
-
-
-def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    return [row[0] for row in connection.execute(f"describe {table}").fetchall()]

@@ -82,8 +82,8 @@ def keep(connection: duckdb.DuckDBPyConnection, *, holds_many: bool) -> None:
     for table, source, condition in zip(
         TABLES, ("batch", "judged_batch"), ("not says_more", "true"), strict=True
     ):
-        used = _columns(connection, source)
-        kept = [name for name in _columns(connection, table) if name in used]
+        used = columns_of(connection, source)
+        kept = [name for name in columns_of(connection, table) if name in used]
         columns = ", ".join(f"told.{name}" for name in kept)
         connection.execute(
             f"insert into {table} (job_no, {', '.join(kept)}) select job_keys.job_no, {columns} "
@@ -96,7 +96,7 @@ def keep(connection: duckdb.DuckDBPyConnection, *, holds_many: bool) -> None:
 
 def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
     """The most GPUs that anything has, by the dump of the batch that tells it, if it tells any."""
-    if "gpus" not in _columns(connection, "batch"):
+    if "gpus" not in columns_of(connection, "batch"):
         return {}
     return dict(
         connection.execute(
@@ -108,6 +108,11 @@ def most_gpus(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
 def batch_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
     """The names of jobs that the batch speaks of, as hashes: enough to count them."""
     return {job for (job,) in connection.execute("select hash(job_key) from batch_jobs").fetchall()}
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    """A table's columns in order, with their types."""
+    return {row[0]: row[1] for row in connection.execute(f"describe {table}").fetchall()}
 
 
 def _says_something_twice(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -150,10 +155,10 @@ def _says_what_is_known(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _known(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     """A select of what a table knows of the batch's own jobs, and of what belongs to no job."""
-    own = _columns(connection, table)
+    own = columns_of(connection, table)
     values = {
         name: f"known.{name}" if name in own else f"cast(null as {kind})"
-        for name, kind in _columns(connection, "told_events").items()
+        for name, kind in columns_of(connection, "told_events").items()
     }
     values["job_key"] = "known.job_key"
     return (
@@ -187,10 +192,10 @@ def _forget_known(connection: duckdb.DuckDBPyConnection, table: str) -> None:
 
 
 def _batch_values(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    used = _columns(connection, "batch")
+    used = columns_of(connection, "batch")
     values = {
         name: f"batch.{name}" if name in used else f"cast(null as {kind})"
-        for name, kind in _columns(connection, "told_events").items()
+        for name, kind in columns_of(connection, "told_events").items()
     }
     values["job_key"] = "batch.job_key"
     return values
@@ -207,8 +212,3 @@ def _identity(values: Mapping[str, str]) -> str:
     # of most rows nothing: then it is computed once for many
     more = [value for name, value in said.items() if name not in _PLAIN]
     return f"hash({', '.join(plain)}, hash({', '.join(more)}))"
-
-
-def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
-    """A table's columns in order, with their types."""
-    return {row[0]: row[1] for row in connection.execute(f"describe {table}").fetchall()}

@@ -12,7 +12,7 @@ from typing import cast
 import duckdb
 import polars as pl
 
-from ingest import dumps, explain, fields, identity, rejects
+from ingest import dumps, explain, fields, identity, rejects, store
 from ingest.collectors.base import Block, Collector, Dump, Line, Reading
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Item, Reason, Rejected, events_of
@@ -157,7 +157,7 @@ def _fault(name: str, collector: Collector, error: BaseException) -> str:
 def good_rows(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     """A select of the events in a table that `parse` filled, as `native.good_rows` gives it."""
     plain = {*_OF_THE_DUMP, *(_NAMES.get(name, name) for name in (*fields.PLAIN, *_PLAIN_TIMES))}
-    more = [name for name in _columns(connection, table) if name not in plain]
+    more = [name for name in store.columns_of(connection, table) if name not in plain]
     return (
         f"select *, {' or '.join(f'{name} is not null' for name in more)} as says_more from {table}"
     )
@@ -254,10 +254,6 @@ def _declared(name: str) -> str:
     return f"{_NAMES.get(name, name)} {_TYPES.get(name, kind)}"
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    return [row[0] for row in connection.execute(f"describe {table}").fetchall()]
-
-
 @dataclass(slots=True)
 class _Waiting:
     """What was told until it is worth an insert; frames wait with those of like columns."""
@@ -336,7 +332,7 @@ def _append(target: Target, frame: pl.DataFrame, reading: Reading) -> None:
     frame = frame.select(column for column in frame if column.null_count() < frame.height)
     if frame.is_empty():
         return
-    there = _columns(target.connection, target.table)
+    there = store.columns_of(target.connection, target.table)
     for name in frame.columns:
         if _NAMES.get(name, name) not in there:
             target.connection.execute(f"alter table {target.table} add column {_declared(name)}")
