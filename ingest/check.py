@@ -14,10 +14,11 @@ from pathlib import Path
 import duckdb
 
 from ingest import compared, detail, publish, retention
+from ingest.compared import count
 from ingest.errors import UnusableArguments
 from ingest.settings import Settings, as_text
 from ingest.warehouse import Warehouse, rebuild_command
-from ingest.words import counted
+from ingest.words import counted, first_line
 from queries import NothingPublished, model, published
 
 _INGEST_AGAIN = (
@@ -41,7 +42,7 @@ def check(
     connection = warehouse.connection
     rebuild = f"Run {rebuild_command(warehouse.folder)}."
     if not _has_facts(connection):
-        if _count(connection, "from meta where publication > 0"):
+        if count(connection, "from meta where publication > 0"):
             yield _not_whole(rebuild)
         return
     is_ours = _facts_models(connection) == model.facts_fingerprint()  # else tables may be others
@@ -70,7 +71,7 @@ def _not_whole(rebuild: str) -> Finding:
 
 
 def _has_facts(connection: duckdb.DuckDBPyConnection) -> bool:
-    return _count(connection, "from duckdb_tables() where table_name = 'attempt_facts_kept'") > 0
+    return count(connection, "from duckdb_tables() where table_name = 'attempt_facts_kept'") > 0
 
 
 def _facts_models(connection: duckdb.DuckDBPyConnection) -> str | None:
@@ -83,10 +84,10 @@ def _identity(connection: duckdb.DuckDBPyConnection, rebuild: str) -> Iterator[F
         ("attempt_day_facts_kept", "attempt-day"),
         ("attempt_facts_kept", "attempt"),
     ):
-        off = _count(connection, f"from {table} where wall_us <> {_AREAS}")
+        off = count(connection, f"from {table} where wall_us <> {_AREAS}")
         if off:
             yield Finding(f"areas do not sum to the wall time of {counted(off, of)}. {rebuild}")
-    split = _count(
+    split = count(
         connection,
         "from (select job_no, attempt, sum(wall_us) as wall_us from attempt_day_facts_kept "
         "group by job_no, attempt) as days full join attempt_facts_kept as facts "
@@ -105,17 +106,17 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         "from pruned_events group by file_no) as gone on files.file_no = gone.file_no where "
         "coalesce(held.events, 0) + coalesce(gone.events, 0)"
     )
-    more = _count(connection, f"{held} > files.events")
-    fewer = _count(connection, f"{held} < files.events and files.format not like 'slurm-%'")
+    more = count(connection, f"{held} > files.events")
+    fewer = count(connection, f"{held} < files.events and files.format not like 'slurm-%'")
     for dumps, word in ((more, "more"), (fewer, "fewer")):
         if dumps:
             yield Finding(
                 f"{counted(dumps, 'dump')} with {word} events than the ledger says. {_INGEST_AGAIN}"
             )
-    unknown = _count(connection, "from events where file_no not in (select file_no from files)")
+    unknown = count(connection, "from events where file_no not in (select file_no from files)")
     if unknown:
         yield Finding(f"{counted(unknown, 'event')} of no dump of the ledger. {_INGEST_AGAIN}")
-    set_aside = _count(
+    set_aside = count(
         connection,
         "from files left join (select file_no, count(*) as lines from rejected_lines "
         "group by file_no) as held on files.file_no = held.file_no "
@@ -126,7 +127,7 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
             f"{counted(set_aside, 'dump')} with other lines set aside than the ledger says. "
             f"{_INGEST_AGAIN}"
         )
-    nameless = _count(
+    nameless = count(
         connection,
         "from (select distinct job_no from events where job_no is not null) as told "
         "where job_no not in (select job_no from job_keys)",
@@ -143,17 +144,17 @@ def _orphans(
         "where job_no is not null"
     )
     for name in kept_facts:
-        orphans = _count(
+        orphans = count(
             connection,
             f"from (select distinct base_job_no from {name}_kept) where base_job_no not in "
             "(select job_no from told_jobs union select job_no from pruned_jobs)",
         )
         if orphans:
             yield Finding(f"{counted(orphans, 'job')} with {name} but no events. {rebuild}")
-    undead = _count(connection, "from told_jobs where job_no in (select job_no from pruned_jobs)")
+    undead = count(connection, "from told_jobs where job_no in (select job_no from pruned_jobs)")
     if undead:
         yield Finding(f"{counted(undead, 'pruned job')} with events. {_INGEST_AGAIN}")
-    unlisted = _count(
+    unlisted = count(
         connection, "from job_details where file not in (select file from detail_files)"
     )
     if unlisted:
@@ -172,7 +173,7 @@ def _files(warehouse: Warehouse, rebuild: str) -> Iterator[Finding]:
             if path == _current(warehouse.folder):
                 return
             yield Finding(
-                f"{path} cannot be read: {_line(error)}. Nobody needs it: remove it.", False
+                f"{path} cannot be read: {first_line(error)}. Nobody needs it: remove it.", False
             )
     leftover = [*warehouse.folder.glob("*.building*"), *warehouse.folder.glob("*.upgrading*")]
     leftover += [
@@ -209,12 +210,3 @@ def _stale(
             return Finding(str(refusal))
         return Finding(f"the facts were computed under other settings than ett.toml has. {rebuild}")
     return None
-
-
-def _count(connection: duckdb.DuckDBPyConnection, rest: str) -> int:
-    [(rows,)] = connection.execute(f"select count(*) {rest}").fetchall()
-    return int(rows)
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")

@@ -14,7 +14,7 @@ import duckdb
 from ingest import detail, facts, publish
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse, literally, rebuild_command, scratch
-from ingest.words import counted
+from ingest.words import counted, first_line
 from queries import NothingPublished, model, published
 
 _DETAIL = (
@@ -45,7 +45,13 @@ def gather_detail(warehouse: Warehouse) -> Iterator[str]:
                 [file],
             )
         except duckdb.Error as error:
-            yield f"{path} cannot be read: {_line(error)}. {rebuild}"
+            yield f"{path} cannot be read: {first_line(error)}. {rebuild}"
+
+
+def count(connection: duckdb.DuckDBPyConnection, rest: str) -> int:
+    """How many rows a select has, of which this is what follows its columns."""
+    [(rows,)] = connection.execute(f"select count(*) {rest}").fetchall()
+    return int(rows)
 
 
 def _digest() -> str:
@@ -67,14 +73,14 @@ def off_facts(warehouse: Warehouse, settings: Settings, *, has_detail: bool) -> 
             off[name] += _differing(connection, f"{name}_kept where {days}", name)
     for name in model.KEPT_ROLLUPS:
         elsewhere = f"from {name}_kept where day not in (select day from days_to_roll_up)"
-        off[name] += _count(connection, elsewhere)
+        off[name] += count(connection, elsewhere)
     for name, rows in off.items():
         if rows:
             yield f"{name}: {counted(rows, 'row')} unlike what the events give. {rebuild}"
 
 
 def _differing_detail(connection: duckdb.DuckDBPyConnection) -> int:
-    return _count(
+    return count(
         connection,
         f"from (select base_job_no, {_digest()} from detail_rows group by base_job_no) as fresh "
         "full join (select * from held_detail where base_job_no in "
@@ -104,7 +110,7 @@ def off_publication(warehouse: Warehouse, settings: Settings, now: datetime) -> 
     try:
         off = _differing_parts(connection, fresh, path)
     except duckdb.Error as error:
-        yield f"what is published cannot be compared: {_line(error)}. {rebuild}"
+        yield f"what is published cannot be compared: {first_line(error)}. {rebuild}"
         return
     finally:
         fresh.unlink(missing_ok=True)
@@ -172,15 +178,6 @@ def _unequal(connection: duckdb.DuckDBPyConnection, columns: str, one: str, othe
     )
     if first == second:
         return 0
-    return _count(connection, f"from ({hashes[0]} except all {hashes[1]})") + _count(
+    return count(connection, f"from ({hashes[0]} except all {hashes[1]})") + count(
         connection, f"from ({hashes[1]} except all {hashes[0]})"
     )
-
-
-def _count(connection: duckdb.DuckDBPyConnection, rest: str) -> int:
-    [(rows,)] = connection.execute(f"select count(*) {rest}").fetchall()
-    return int(rows)
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")

@@ -18,7 +18,7 @@ from ingest import backup, calendar, check, facts, publish, retention, warehouse
 from ingest.arguments import seconds
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, as_text, found_settings
-from ingest.words import counted
+from ingest.words import counted, first_line
 from queries import places
 from queries.damage import is_damage
 from queries.interrupts import as_keyboard_interrupt
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             return 2
         _say(
-            f"{chosen.warehouse}: {str(error).strip().splitlines()[0]}. What was published before "
+            f"{chosen.warehouse}: {first_line(error)}. What was published before "
             "still stands. Mend that (space, permissions), then run the same command again."
         )
         return 2

@@ -10,6 +10,11 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def first_line(error: Exception) -> str:
+    """What the engine says, without its stop, and without the lines of advice behind it."""
+    return str(error).strip().splitlines()[0].rstrip(".")
+
+
 def shown(line: str) -> str:
     """What a terminal must not obey stands as its escape."""
     return "".join(map(_letter, line))
