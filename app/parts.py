@@ -137,7 +137,7 @@ def header(title: str, question: str, now: datetime, *, links_to_data: bool = Tr
     ends, published_at = published.get("data_at"), published.get("published_at")
     age = now - ends.replace(tzinfo=UTC) if ends else timedelta(0)
     hours = age / timedelta(hours=1)
-    old, stale = _limits(os.environ.get("ETT_CONFIG") or "ett.toml")
+    old, stale = limits().stale_hours, limits().very_stale_hours
     tail = _published(published, now) if published_at else ""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"
@@ -178,18 +178,21 @@ def _tell_unheard() -> None:
     )
 
 
-@cache
-def _limits(config: str) -> tuple[float, float]:
-    """From how many hours on data is old, and very old, as for the alerts.
+def limits() -> Thresholds:
+    """What the alerts are set to, for pages that speak of the same.
 
     Settings that no alert can be made from are `make deploy`'s to refuse: readers have their pages.
     """
+    return _limits(os.environ.get("ETT_CONFIG") or "ett.toml")
+
+
+@cache
+def _limits(config: str) -> Thresholds:
     try:
-        limits = read_thresholds(Path(config))
+        return read_thresholds(Path(config))
     except UnusableSettings as error:
         logging.getLogger(__name__).warning("%s", error)
-        limits = Thresholds()
-    return limits.stale_hours, limits.very_stale_hours
+        return Thresholds()
 
 
 def _published(published: Mapping[str, Any], now: datetime) -> str:

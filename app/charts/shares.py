@@ -54,7 +54,7 @@ def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figur
                 "y": 1,
                 "yref": "paper",
                 "yanchor": "bottom",
-                "text": f"alarm at {words.ratio(limit, 0)}",
+                "text": f"alarm at {words.target(limit)}",
                 "showarrow": False,
                 "font": {"size": 12, "color": palette.text},
             }

@@ -10,8 +10,6 @@ import streamlit as st
 from app import alts, data, definitions, filters, parts, tiles, walk, words
 from app.charts.shares import unaccounted
 
-ALARM = 0.05  # as the alert EttUnaccountedTimeHigh
-
 SOURCES = "select source, data_at, events, rejected from sources order by data_at desc, source"
 
 REJECTED = (
@@ -210,7 +208,9 @@ with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without s
                 rest = words.many(teams.height - MOST_TEAMS, "more team")
                 st.caption(f"The {MOST_TEAMS} with the largest share; {rest} in the CSV.")
             parts.chart(
-                unaccounted(teams.head(MOST_TEAMS), ALARM, parts.colours()),
+                unaccounted(
+                    teams.head(MOST_TEAMS), parts.limits().unaccounted_ratio, parts.colours()
+                ),
                 alt="Unaccounted share of GPU-hours by team: "
                 + alts.listed((team, words.ratio(share, 2)) for team, _, share in teams.rows()),
                 stem="ett_data_unaccounted",

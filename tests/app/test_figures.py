@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from app import alts, words
 from app.palette import AREA_ORDER, LIGHT
 from tests.app.colour_sight import contrast
-from tests.app.opening import JOBS, LOST, PAGES, open_page
+from tests.app.opening import DATA, JOBS, LOST, PAGES, open_page
 
 
 def shown(path: str, **parameters: str) -> AppTest:
@@ -43,6 +43,19 @@ def test_a_figure_is_told_with_its_numbers(fleet: Path, path: str) -> None:
     assert [] == [
         text for text in told if not re.search(r": (no value|.*\d)", of_what.split(text)[0])
     ]
+
+
+def test_the_line_of_unaccounted_time_is_where_the_alert_is_set_to(
+    fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "ett.toml"
+    config.write_text("[alerts]\nunaccounted_ratio = 0.125\n", encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(config))
+    layouts = [json.loads(chart.proto.spec)["layout"] for chart in shown(DATA).get("plotly_chart")]
+    notes = [note for layout in layouts for note in layout.get("annotations", [])]
+    [line] = [note for note in notes if note.get("text", "").startswith("alarm")]
+
+    assert ("alarm at 12.5 %", 0.125) == (line["text"], line["x"])
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if path != JOBS])
