@@ -98,16 +98,13 @@ div[data-testid="stCaptionContainer"] {opacity: 0.8;}
 .modebar-container {display: none;}
 }
 </style>"""
-# Plotly's patterns as backgrounds; LINE stands for the colour of their lines.
-_HATCH: Final[Mapping[str, str]] = {
-    **{
-        shape: "background-image:"
-        f"repeating-linear-gradient({angle}deg,LINE 0 1px,transparent 1px 4px);"
-        for shape, angle in (("/", -45), ("|", 90), ("-", 0))
-    },
-    "x": "background-image:repeating-linear-gradient(45deg,LINE 0 1px,transparent 1px 4px),"
-    "repeating-linear-gradient(-45deg,LINE 0 1px,transparent 1px 4px);",
-    ".": "background:radial-gradient(circle,LINE 1px,transparent 1.3px) 0 0/4px 4px;",
+# At which angles plotly's patterns draw lines, in CSS' degrees.
+_ANGLES: Final[Mapping[str, tuple[int, ...]]] = {
+    "/": (-45,),
+    "|": (90,),
+    "-": (0,),
+    "x": (45, -45),
+    "+": (0, 90),
 }
 # A gauge, drawn here: an icon of streamlit's font would be fetched from another machine.
 _ICON: Final = (
@@ -359,7 +356,8 @@ def legend(areas: Sequence[str]) -> None:
     order = [name for name in palette.AREA_ORDER if name in areas]
     unknown = [name for name in areas if name not in order]
     items = "".join(
-        f'<span style="white-space:nowrap"><span style="{_swatch(name, colour)}"></span>'
+        f'<span style="white-space:nowrap"><span style="'
+        f'{swatch(colour.area(name), palette.AREA_PATTERN.get(name, ""), colour)}"></span>'
         f"{html.escape(words.area(name))}</span>"
         for name in [*order, *unknown]
     )
@@ -369,14 +367,24 @@ def legend(areas: Sequence[str]) -> None:
     )
 
 
-def _swatch(area: str, colour: palette.Palette) -> str:
-    fill, line = colour.area(area), palette.translucent(colour.text, 0.45)
-    hatch = _HATCH.get(palette.AREA_PATTERN.get(area, ""), "").replace("LINE", line)
+def swatch(fill: str, pattern: str, colour: palette.Palette) -> str:
+    """The style of a square beside a name: its fill under a pattern of plotly's."""
+    line = palette.translucent(colour.text, 0.45)
     return (
         "display:inline-block;width:12px;height:12px;margin-right:6px;vertical-align:-1px;"
         "forced-color-adjust:none;"
-        f"border:1px solid {line};{hatch}background-color:{fill};"
+        f"border:1px solid {line};{_hatch(pattern, line)}background-color:{fill};"
     )
+
+
+def _hatch(pattern: str, line: str) -> str:
+    if pattern == ".":
+        return f"background:radial-gradient(circle,{line} 1px,transparent 1.3px) 0 0/4px 4px;"
+    lines = [
+        f"repeating-linear-gradient({angle}deg,{line} 0 1px,transparent 1px 4px)"
+        for angle in _ANGLES.get(pattern, ())
+    ]
+    return f"background-image:{','.join(lines)};" if lines else ""
 
 
 def footer(

@@ -15,7 +15,7 @@ import streamlit as st
 
 from app import alts, data, evidence, filters, money, openings, parts, tiles, words
 from app.charts.causes import Shade
-from app.palette import Palette, translucent
+from app.palette import Palette
 
 ALARM: Final = 0.10  # uncategorised share; above, naming causes comes before mending them
 
@@ -28,7 +28,6 @@ _MORE: Final = (
     (1, "One more job running goes"),
 )
 _LINE_DAYS: Final = 7  # before the last ones, as in the view preemptions_by_load
-_HATCH: Final[Mapping[str, str]] = {"/": "-45deg", "x": "45deg", ".": "135deg", "-": "0deg"}
 
 
 def row(chosen: filters.Scope, counted: str, opened: openings.Opened) -> None:
@@ -152,7 +151,8 @@ def legend(drawn: Sequence[Shade], palette: Palette) -> None:
         if not place or drawn[place - 1].attribution != shade.attribution:
             items.append(f"<b>{html.escape(shade.attribution)}</b>")
         items.append(
-            f'<span style="white-space:nowrap"><span style="{_swatch(shade, palette)}"></span>'
+            f'<span style="white-space:nowrap"><span style="'
+            f'{parts.swatch(shade.fill, shade.pattern, palette)}"></span>'
             f"{html.escape(words.clipped(shade.domain, 40))}</span>"
         )
     st.html(
@@ -363,17 +363,3 @@ def _rate(value: float | None) -> str:
     if value is None or value >= 10_000:  # of few GPU-hours a rate may be anything
         return words.compact(value)
     return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
-
-
-def _swatch(shade: Shade, palette: Palette) -> str:
-    line = translucent(palette.text, 0.45)
-    angle = _HATCH.get(shade.pattern)
-    hatch = (
-        f"background-image:repeating-linear-gradient({angle},{line} 0 1px,transparent 1px 4px);"
-        if angle
-        else ""
-    )
-    return (
-        "display:inline-block;width:12px;height:12px;margin-right:6px;vertical-align:-1px;"
-        f"forced-color-adjust:none;border:1px solid {line};background-color:{shade.fill};{hatch}"
-    )

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import queries
+from app import parts
 from app.charts.causes import cost, shades, stopped_by_day
 from app.charts.heat import heat
 from app.charts.load import preemption_by_load
@@ -124,6 +125,14 @@ def test_every_domain_of_the_shipped_categories_has_a_look_of_its_own() -> None:
     looks = {(each.attribution, each.fill, each.pattern) for each in drawn}
     assert len(told) == len(looks)
     assert set(drawn) < set(beside)
+
+
+def test_the_legend_tells_every_pattern_of_the_stack_apart() -> None:
+    told = ("unknown", "cascade", "user_code", "data", "gpu_hardware", "network", "storage")
+    patterns = {each.pattern for each in shades(days(*((0, "unknown", d, 1) for d in told)), LIGHT)}
+
+    assert len(told) == len(patterns)
+    assert len(told) == len({parts.swatch(LIGHT.surface, each, LIGHT) for each in patterns})
 
 
 def test_the_stack_is_in_the_order_of_attributions() -> None:
