@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,6 @@ MESSAGE_CHARACTERS = 64 * 1024
 _LINES_AT_ONCE = 100_000
 _CHARACTERS_AT_ONCE = 16 * 1024 * 1024
 _EXPLAINED_RANK = 60  # a message this near the root explains an exit; the number adds nothing
-_CACHED = 4_096
 _OUTLIVED_STEPS = 5  # the other ranks of a broken run get a step further at the most
 
 COLUMNS = {
@@ -85,7 +83,11 @@ def classify_message(
     book: RuleBook | None = None,
 ) -> Classified | None:
     """What one event's evidence proves. None: no rule knows it."""
-    return _classified(message, exit_code, signal, book or shipped())
+    of_message = None
+    if message:
+        text = causes_lines.as_series([message[:MESSAGE_CHARACTERS]])
+        (of_message,) = _of_messages(text, book or shipped())
+    return _together(of_message, exit_code, signal)
 
 
 def classify_frame(frame: pl.DataFrame, book: RuleBook | None = None) -> pl.DataFrame:
@@ -135,17 +137,6 @@ def weighed(lines: Iterable[Line], book: RuleBook | None = None) -> list[Finding
     for numbers, texts in _batches(lines):
         log.read(numbers, texts)
     return log.weighed()
-
-
-@lru_cache(maxsize=_CACHED)
-def _classified(
-    message: str | None, exit_code: int | None, signal: int | None, book: RuleBook
-) -> Classified | None:
-    of_message = None
-    if message:
-        text = causes_lines.as_series([message[:MESSAGE_CHARACTERS]])
-        (of_message,) = _of_messages(text, book)
-    return _together(of_message, exit_code, signal)
 
 
 def _of_messages(messages: pl.Series, book: RuleBook) -> list[Classified | None]:

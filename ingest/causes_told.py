@@ -1,7 +1,7 @@
 """What the events of one dump tell of failures, attempt by attempt, judged by the rules.
 
 One dump alone: the warehouse joins several, and its choice is made in queries/losses. Plain text
-has no events; `ingest.causes.classify` reads that.
+has no events; `ingest.causes.weighed` reads that.
 """
 
 from __future__ import annotations
