@@ -15,8 +15,8 @@ from ingest.collectors.base import Dump, Reading
 from ingest.collectors.distinct import texts
 from ingest.collectors.goodput_log import Log
 from ingest.collectors.goodput_steps import Taken, goes_on
-from ingest.collectors.json_values import EARLIEST_US, LATEST_US, LONGEST_ID
-from ingest.collectors.slurm_values import SECOND_US
+from ingest.collectors.json_values import LONGEST_ID
+from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 from ingest.events import Item
 
 _FEWEST_LINES = 50  # that are worth a frame

@@ -21,7 +21,7 @@ from ingest.collectors.json_values import (
     text,
     whole,
 )
-from ingest.collectors.slurm_values import SECOND_US
+from ingest.collectors.units import SECOND_US
 from ingest.events import Reason, Rejected
 
 _OPENING = re.compile(r'\{\s*"job_name"\s*:')

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.collectors.slurm_values import SECOND_US
+from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 from ingest.events import Reason, Rejected
 
 MOST_WHOLE = 2**62  # room for sums
@@ -21,9 +21,6 @@ MOST_GPUS = 10_000_000
 LONGEST_ID = 256
 LONGEST_TEXT = 4_096
 LONGEST_MESSAGE = 65_536
-
-EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
-LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
 
 
 def _int(digits: str) -> int | float:

@@ -17,14 +17,11 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from ingest.collectors.base import Block, Dump, Reading
-
-SECOND_US = 1_000_000
+from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 
 _LOG = logging.getLogger("ingest")
 
 _DAY_US = 86_400 * SECOND_US
-_EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
-_LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _YEARS_TRIED = 9  # two 29ths of February are at most eight years apart
@@ -306,7 +303,7 @@ def split_time(text: bytes, clock: Clock) -> Time | None:
         at_us = _instant(found, clock)
     except ValueError:
         return None
-    if at_us is None or not _EARLIEST_US <= at_us < _LATEST_US:
+    if at_us is None or not EARLIEST_US <= at_us < LATEST_US:
         return None
     day = found["glog_day"] or found["short_day"]
     return Time(at_us, text[found.end() :], day is not None and len(day) < len(b"20260301"))

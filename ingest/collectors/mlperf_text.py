@@ -12,13 +12,12 @@ from zoneinfo import ZoneInfo
 
 from ingest.collectors.json_values import sound
 from ingest.collectors.lines import STAMP
-from ingest.collectors.slurm_values import SECOND_US, instants
+from ingest.collectors.slurm_values import instants
+from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 from ingest.events import Reason, Rejected
 
 _MOST_ERRORS = 20  # a launch
 _LONGEST_MESSAGE = 2_000  # characters
-_EARLIEST_US = 946_684_800 * SECOND_US
-_LATEST_US = 4_102_444_800 * SECOND_US
 _RECORD = ":::MLLOG"
 # what docker compose and a container's runtime put before a line, or a pipe through `ts`
 _BEFORE = rb"(?:[A-Za-z][\w.-]{0,80} +\| |" + STAMP + rb"){1,3}"
@@ -113,7 +112,7 @@ def _record(fields: dict[str, object], line_number: int, line: str) -> Record | 
         )
     is_number = isinstance(time_ms, int | float) and not isinstance(time_ms, bool)
     # compared before it is converted: a float may be infinite
-    if not is_number or not _EARLIEST_US <= float(str(time_ms)) * 1000 < _LATEST_US:
+    if not is_number or not EARLIEST_US <= float(str(time_ms)) * 1000 < LATEST_US:
         return Rejected(line_number, Reason.BAD_TIMESTAMP, f"time_ms is {str(time_ms)[:80]}", line)
     metadata = fields.get("metadata")
     return Record(

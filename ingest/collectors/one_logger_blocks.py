@@ -14,8 +14,8 @@ from ingest.collectors.json_values import instant_us, whole
 from ingest.collectors.one_logger_events import samples_of
 from ingest.collectors.one_logger_log import Log
 from ingest.collectors.one_logger_processes import Process, Processes
-from ingest.collectors.one_logger_records import MILLISECOND_US
 from ingest.collectors.one_logger_usual import Complete, Usual, Word, usual
+from ingest.collectors.units import MILLISECOND_US
 from ingest.collectors.whose import WHOSE, Whose
 from ingest.events import EventKind, Item, Phase
 

@@ -20,9 +20,9 @@ from ingest.collectors.json_values import (
     text,
     whole,
 )
+from ingest.collectors.units import MILLISECOND_US
 from ingest.events import Reason, Rejected
 
-MILLISECOND_US = 1_000
 _OPENING = re.compile(r'\{\s*"type"\s*:\s*"')
 # spans of every single iteration, of which no phase is made
 FINE_SPANS = frozenset(

@@ -9,14 +9,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ingest.collectors.json_values import (
-    EARLIEST_US,
-    LATEST_US,
-    LONGEST_ID,
-    MOST_WHOLE,
-    instant_us,
-)
-from ingest.collectors.one_logger_records import MILLISECOND_US, Kind, Record
+from ingest.collectors.json_values import LONGEST_ID, MOST_WHOLE, instant_us
+from ingest.collectors.one_logger_records import Kind, Record
+from ingest.collectors.units import EARLIEST_US, LATEST_US, MILLISECOND_US
 
 _Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST_WHOLE)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_ID)]

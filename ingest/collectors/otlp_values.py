@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ingest.collectors.json_values import MOST_WHOLE
+from ingest.collectors.units import EARLIEST, LATEST
 
 Attributes = dict[str, object]
 
 _MICROSECOND_NS = 1_000
-_EARLIEST_NS = 946_684_800 * 10**9  # 2000-01-01
-_LATEST_NS = 4_102_444_800 * 10**9  # 2100-01-01
+_EARLIEST_NS, _LATEST_NS = EARLIEST * 10**9, LATEST * 10**9
 _ERROR = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 _SEVERITIES = {"ERROR": 17, "FATAL": 21}
 _MOST_DIGITS = 20

@@ -19,16 +19,8 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from ingest.collectors.base import Block, Dump, Line
-from ingest.collectors.lines import (
-    LOCAL_TIME,
-    SECOND_US,
-    Clock,
-    marked,
-    pieces,
-    said,
-    split_bar,
-    split_time,
-)
+from ingest.collectors.lines import LOCAL_TIME, Clock, marked, pieces, said, split_bar, split_time
+from ingest.collectors.units import SECOND_US
 
 _LOG = logging.getLogger("ingest")
 

@@ -10,7 +10,6 @@ from ingest.collectors.slurm_rows import Row
 from ingest.collectors.slurm_states import ENDED, LIVE, RESIZING, WAITING, known_state
 from ingest.collectors.slurm_times import BadTime, Times, times_of
 from ingest.collectors.slurm_values import (
-    SECOND_US,
     UNKNOWN_GPUS,
     ExitCode,
     Gpus,
@@ -18,6 +17,7 @@ from ingest.collectors.slurm_values import (
     gpus_of_gres,
     gpus_of_tres,
 )
+from ingest.collectors.units import SECOND_US
 from ingest.events import Event, EventKind, Outcome, Phase, Reason, Rejected
 
 KEPT = (

@@ -22,7 +22,8 @@ from ingest.collectors.slurm_rows import Row
 from ingest.collectors.slurm_states import ENDED, LIVE, RESIZING, WAITING
 from ingest.collectors.slurm_table import STATE
 from ingest.collectors.slurm_times import Times
-from ingest.collectors.slurm_values import SECOND_US, UNSET_TIMES, instants, seconds
+from ingest.collectors.slurm_values import UNSET_TIMES, instants, seconds
+from ingest.collectors.units import SECOND_US
 from ingest.events import Event, EventKind, Phase
 
 # Columns that are added have an underscore in their names: those of a table have none.

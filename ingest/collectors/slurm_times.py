@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from ingest.collectors.slurm_values import SECOND_US, instants, seconds
+from ingest.collectors.slurm_values import instants, seconds
+from ingest.collectors.units import SECOND_US
 
 _Choice = tuple[int | None, int | None, int | None]
 

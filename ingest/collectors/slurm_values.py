@@ -11,13 +11,12 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-SECOND_US = 1_000_000
+from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
+
 OOM_MARK = 125  # Slurm's own mark for "out of memory"; no such signal exists
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-_EARLIEST_US = 946_684_800 * SECOND_US  # 2000-01-01
-_LATEST_US = 4_102_444_800 * SECOND_US  # 2100-01-01
 NO_TIME = "no full date and time; SLURM_TIME_FORMAT=standard prints those"
 UNSET_TIMES = frozenset({"", "Unknown", "None", "N/A", "0"})
 _EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
@@ -142,6 +141,6 @@ def _whole_gpus(count: int, types: Iterable[str]) -> Gpus:
 
 
 def _plausible(at_us: int) -> int:
-    if not _EARLIEST_US <= at_us < _LATEST_US:
+    if not EARLIEST_US <= at_us < LATEST_US:
         raise ValueError("outside the years 2000 to 2099")
     return at_us

@@ -14,6 +14,7 @@ from typing import Any
 
 from ingest.collectors.lines import Clock, said, split_time
 from ingest.collectors.torchelastic_records import objects_in
+from ingest.collectors.units import EARLIEST, LATEST
 from ingest.events import Event, EventKind, Phase, Reason, Rejected
 
 _MOST_OPEN = 10_000
@@ -30,7 +31,7 @@ _BACKGROUND = re.compile(
     r"|Checkpoint save failed for checkpoint_id=(?P<failed>\S+):"
 )
 _RANK = re.compile(rb"^\[(\d{1,7})\] ?")
-_EARLIEST_NS, _LATEST_NS = 946_684_800 * 10**9, 4_102_444_800 * 10**9
+_EARLIEST_NS, _LATEST_NS = EARLIEST * 10**9, LATEST * 10**9
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ import re
 from dataclasses import dataclass
 
 from ingest.collectors.json_values import part, sound
-from ingest.collectors.lines import SECOND_US
 from ingest.collectors.torchelastic_failures import LONGEST_MESSAGE
+from ingest.collectors.units import EARLIEST, LATEST, SECOND_US
 
 _NOTHING = frozenset({"", "<NONE>", "None"})
 _SIGNAL = re.compile(r"SignalException: Process \d{1,18} got signal: (?:Signals\.)?(\d{1,3})")
-_EARLIEST, _LATEST = 946_684_800, 4_102_444_800  # the years 2000 to 2099
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +69,4 @@ def _micros(timestamp: object) -> int | None:
     """Whole seconds since 1970, as a text mostly."""
     text = str(timestamp)
     seconds = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
-    return seconds * SECOND_US if _EARLIEST <= seconds < _LATEST else None
+    return seconds * SECOND_US if EARLIEST <= seconds < LATEST else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ingest.collectors.lines import SECOND_US
+from ingest.collectors.units import SECOND_US
 
 LONGEST_MESSAGE = 16 * 1024  # characters
 _MOST = 256

@@ -12,22 +12,21 @@ from typing import Any
 
 from ingest.collectors import torchelastic_launches as launches
 from ingest.collectors.json_values import part, sound, whole
-from ingest.collectors.lines import SECOND_US, Clock, split_time
+from ingest.collectors.lines import Clock, split_time
 from ingest.collectors.torchelastic_errors import error_in, signal_in
 from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import usable
+from ingest.collectors.units import EARLIEST, LATEST, MILLISECOND_US, SECOND_US
 from ingest.events import Event
 
 _NAME = "torchelastic.worker.status."
 _DEEPEST = 4
-_MILLISECOND_US = 1_000
 _MOST = 10**9  # restarts, ranks, exit codes
 _MOST_STARTS = 64  # a torn line may hold many braces
 _TIMES = (
     "logged_at", "asctime", "@timestamp", "timestamp", "time", "ts", "created", "datetime", "date",
 )  # fmt: skip
-_EARLIEST, _LATEST = 946_684_800, 4_102_444_800  # the years 2000 to 2099
 
 _decoded = json.JSONDecoder().raw_decode
 
@@ -179,7 +178,7 @@ def _know_begin(record: Record, launch: Launch, at_us: int) -> None:
 
 def _to_millisecond(at_us: int | None) -> int | None:
     """As the agent's log cuts its times off, so that both tell the same of the same."""
-    return None if at_us is None else at_us - at_us % _MILLISECOND_US
+    return None if at_us is None else at_us - at_us % MILLISECOND_US
 
 
 def _bodies(found: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
@@ -259,7 +258,7 @@ def _micros(value: object) -> int | None:
     if number is None:
         return None
     for per_second in (1, 1_000, 1_000_000, 1_000_000_000):
-        if _EARLIEST <= number / per_second < _LATEST:
+        if EARLIEST <= number / per_second < LATEST:
             exact = value if isinstance(value, int) else number
             return round(exact * SECOND_US / per_second)
     return None

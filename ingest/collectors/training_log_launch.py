@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from ingest.collectors.lines import NOBODY, SECOND_US, Label
+from ingest.collectors.lines import NOBODY, Label
 from ingest.collectors.training_log_failures import Failures, last_word, says_more
 from ingest.collectors.training_log_patterns import Means
 from ingest.collectors.training_log_shapes import Step, length_us
@@ -16,9 +16,9 @@ from ingest.collectors.training_log_signs import Sign
 from ingest.collectors.training_log_spans import Spans
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
+from ingest.collectors.units import MILLISECOND_US, SECOND_US
 from ingest.events import Event, EventKind, Outcome, Phase
 
-_MILLISECOND_US = 1_000
 # Hangs are gaps of more than a minute, and of ten times the median gap: what is left out of gaps
 # below three seconds leaves the median below six.
 _PROGRESS_EVERY_US = 3 * SECOND_US
@@ -341,5 +341,5 @@ def _number(sign: Sign, group: str = "step") -> int | None:
 
 def _length_us(sign: Sign) -> int | None:
     if "ms" in sign.told:
-        return length_us(sign.told["ms"], _MILLISECOND_US)
+        return length_us(sign.told["ms"], MILLISECOND_US)
     return length_us(sign.told.get("seconds"), SECOND_US)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import polars as pl
 
-from ingest.collectors.lines import NOBODY, SECOND_US, Label
+from ingest.collectors.lines import NOBODY, Label
 from ingest.collectors.training_log_identity import Place
 from ingest.collectors.training_log_launch import Launch
 from ingest.collectors.training_log_patterns import Means
@@ -20,6 +20,7 @@ from ingest.collectors.training_log_shapes import Step
 from ingest.collectors.training_log_signs import Sign
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
+from ingest.collectors.units import SECOND_US
 from ingest.events import Event, EventKind, Item
 
 # what is told of no launch that still starts up

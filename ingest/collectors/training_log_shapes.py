@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ingest.collectors.lines import HALF, SECOND_US, Label, places_without_colours
+from ingest.collectors.lines import HALF, Label, places_without_colours
 from ingest.collectors.training_log_patterns import Patterns
+from ingest.collectors.units import SECOND_US
 
 ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
 _MOST = 20_000  # shapes, or beginnings

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from ingest.collectors.base import Block, Line
 from ingest.collectors.lines import (
-    SECOND_US,
     Clock,
     Label,
     Said,
@@ -29,11 +28,11 @@ from ingest.collectors.training_log_patterns import Means, Pattern, Patterns
 from ingest.collectors.training_log_shapes import Shapes, Step
 from ingest.collectors.training_log_steps import KnownLines, Steps
 from ingest.collectors.training_log_traces import HEADER, Trace, Traces
+from ingest.collectors.units import MILLISECOND_US, SECOND_US
 
 _LINES_AT_ONCE = 4_096
 _BYTES_AT_ONCE = 4 * 1024 * 1024
 _LOOKED_BACK = 256  # lines
-_MILLISECOND_US = 1_000
 _LONGEST_LINE = 65_536  # bytes that are looked at: no trainer says more at once
 _LONGEST_TEXT = 2_000  # bytes
 _LONGEST_NUMBER = 18  # digits
@@ -295,7 +294,7 @@ def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
         step,
         _whole(groups.get("samples")),
         each or None,
-        _MILLISECOND_US if ms else SECOND_US,
+        MILLISECOND_US if ms else SECOND_US,
         told.is_year_guessed,
     )
 

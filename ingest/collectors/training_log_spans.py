@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ingest.collectors.lines import SECOND_US, Label
+from ingest.collectors.lines import Label
+from ingest.collectors.units import SECOND_US
 from ingest.events import Event, EventKind, Phase
 
 _CLOCKS_TELL_US = SECOND_US  # many logs tell whole seconds
