@@ -9,7 +9,8 @@ told as (
         scheduler_rows.job_no,
         scheduler_rows.chain,
         coalesce(min(allocations.begin_us), min(scheduler_rows.row_submitted_us)) as begin_us,
-        max(allocations.until_us) as until_us
+        max(allocations.until_us) as until_us,
+        min(case when scheduler_rows.row_state = 'REVOKED' then 1 else 0 end) = 1 as is_revoked
     from stg_scheduler_rows as scheduler_rows
     inner join woven_jobs as woven on scheduler_rows.base_job_no = woven.job_no
     left join stg_allocations as allocations
@@ -29,5 +30,7 @@ select
     least(
         coalesce(until_us, begin_us),
         lead(begin_us) over (partition by base_job_no order by chain asc)
-    ) as until_us
+    ) as until_us,
+    -- of a federated job, that another cluster took it: it never runs here
+    is_revoked
 from told

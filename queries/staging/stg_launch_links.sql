@@ -27,7 +27,12 @@ candidates as (
                 or scheduled.cluster is null
                 or launches.cluster = scheduled.cluster
             )
-    where scheduled.job_no in (select chains.base_job_no from stg_chains as chains)
+    where
+        scheduled.job_no in (
+            select chains.base_job_no
+            from stg_chains as chains
+            where not chains.is_revoked
+        )
 
     union all
 

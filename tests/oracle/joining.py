@@ -181,6 +181,12 @@ def chains_of(job_key: str, told: Iterable[Told]) -> list[Chain]:
     return chains
 
 
+def was_revoked(chain: Chain) -> bool:
+    """Whether another cluster took it, so that it never runs on its own."""
+    states = {row.state for _, row in chain.waiting}
+    return not chain.allocations and states == {"REVOKED"}
+
+
 def rows_of(told: Iterable[Told]) -> list[Row]:
     by_key: dict[str, list[Told]] = defaultdict(list)
     for one in told:
@@ -498,7 +504,11 @@ class Fleet:
         if stated is None:
             meant = [launch.name] if launch.name in self.scheduled else []
         else:
-            meant = [key for key in self.scheduled if may_mean(stated, cluster, key)]
+            meant = [
+                key
+                for key, chains in self.scheduled.items()
+                if may_mean(stated, cluster, key) and not all(map(was_revoked, chains))
+            ]
             if launch.name in meant:
                 meant = [launch.name]
             elif exact := [key for key in meant if split(key)[0] == cluster]:

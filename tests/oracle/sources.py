@@ -111,6 +111,9 @@ def _tell_story(fleet: _Fleet, number: int) -> None:
                 held += begun
                 if fleet.chance(0.9):
                     now = ended + rng.choice((0, 1, 60, 3_000, 90_000)) * SECOND_US
+        if fleet.chance(0.1):  # a sibling of a federation, which did not get the job
+            sibling = rng.choice((None, "red", "green"))
+            _say_row(fleet, digits, sibling, now, "REVOKED", None, None, None)
     if not held or fleet.chance(0.1):
         start = now
         for restart in range(rng.randint(1, 2)):

@@ -291,6 +291,42 @@ def test_a_named_cluster_tells_two_jobs_of_one_number_apart(fleet: Path) -> None
     assert [] == rows(fleet, "from anomalies where kind = 'ambiguous_job' and job_id like '%120'")
 
 
+def revoked(job_id: str, submitted: int) -> list[Fields]:
+    """A federated job's row on a cluster that did not get it."""
+    of_row: Fields = {
+        "job_id": job_id,
+        "row_key": str(BEGAN_US // SECOND_US + submitted),
+        "row_submitted_us": us(submitted),
+        "row_state": "REVOKED",
+    }
+    return [
+        of_row | {"at_us": us(submitted), "event": "job", "team": "vision"},
+        of_row | {"at_us": us(submitted), "event": "phase_start", "phase": "queue"},
+    ]
+
+
+story(
+    scheduler=[
+        *revoked("blue:125", 0),
+        *job("red:125", ("COMPLETED", 0, 10, 1000)),
+        *revoked("blue:126", 0),
+    ],
+    trainer=[
+        *life("run-125", "a", 20, 990, scheduler_job="125"),
+        *life("run-126", "a", 20, 990, scheduler_job="126"),
+    ],
+)
+
+
+def test_a_federated_job_is_of_the_cluster_that_took_it(fleet: Path) -> None:
+    assert [("red:125", 1, True), ("run-126", 1, True)] == rows(
+        fleet,
+        "select job_id, attempts, is_instrumented from jobs "
+        "where job_id like '%125' or job_id like '%126' order by 1",
+    )
+    assert [] == rows(fleet, "from anomalies where kind = 'ambiguous_job' and job_id like '%125'")
+
+
 # what is one job
 
 
