@@ -22,6 +22,7 @@ LOOKED_AT = ("path", "job_id", "run_key")
 GIVEN = ("job_id", "attempt", "scheduler_job", "team")
 
 _LONGEST = 256
+_OF_ONE_LAUNCH = ("job_id", "attempt", "run_key", "run_generation", "run_restart", "scheduler_job")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def identified(
         return
     place = name if path is None else _place(path)
     given = cache(lambda job_id, run_key: _given(rules, name, place, job_id, run_key))
-    teams: set[tuple[str | None, str]] = set()
+    teams: set[tuple[object, ...]] = set()
     for item in items:
         if isinstance(item, Rejected) or "row_key" in item:
             yield item
@@ -92,7 +93,7 @@ def _place(path: Path) -> str:
     return Path(os.path.abspath(path)).as_posix()
 
 
-def _apply(event: Event, given: _Given, teams: set[tuple[str | None, str]]) -> None:
+def _apply(event: Event, given: _Given, teams: set[tuple[object, ...]]) -> None:
     if given.job_id is not None:
         event["job_id"] = given.job_id
     if given.scheduler_job is not None:
@@ -100,8 +101,9 @@ def _apply(event: Event, given: _Given, teams: set[tuple[str | None, str]]) -> N
     if given.attempt is not None and event["event"] != "job":
         event["attempt"] = given.attempt
     if given.team is not None:
-        told = (event.get("job_id"), given.team)
-        # a job's team is said once: every event that says more costs more to keep
+        told = (given.team, *(event.get(name) for name in _OF_ONE_LAUNCH))
+        # a launch says its team once: every event that says more costs more to keep. The next one
+        # says it again: what a scheduler says of it is newer than the first word
         if told not in teams:
             teams.add(told)
             event["team"] = given.team

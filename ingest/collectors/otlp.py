@@ -32,6 +32,7 @@ _PHASE = b'"ett.phase"'  # the attribute that makes any span a phase
 _MARKS = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
 _MOST_REMEMBERED = 4_096  # resources, exceptions, and what resources told that are no trainers yet
 _WITH_EVIDENCE = (EventKind.FAILURE, EventKind.ATTEMPT_END)
+_OF_ONE_LAUNCH = ("attempt", "run_key", "run_generation", "run_restart", "scheduler_job")
 _OF_ONE_PROCESS = ("job_id", "attempt", "run_key", "run_generation", "run_restart", "rank")
 _SAME_US = 60_000_000  # an exception that passes through several spans is recorded by each
 _LONGEST_LINE_KEPT = 2_000  # bytes
@@ -165,7 +166,9 @@ class _Reader:
             yield event
 
     def _job(self, who: Who, item: Span | Moment) -> Iterator[Event]:
-        key = repr(sorted(who.of_job.items()))
+        # of each launch: what a scheduler says of a later one would be newer than the first word
+        launch = [who.of_launch.get(name) for name in _OF_ONE_LAUNCH]
+        key = repr((sorted(who.of_job.items()), launch))
         if len(who.of_job) > 1 and _remember(self._jobs, key):
             at_us = item.start_us if isinstance(item, Span) else item.at_us
             job: Event = {"at_us": at_us, "event": EventKind.JOB, **who.of_job}

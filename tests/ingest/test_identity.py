@@ -94,11 +94,49 @@ def test_of_several_rules_that_give_one_thing_the_first_counts() -> None:
     assert [("a", "c"), ("b", "c")] == [(e.get("job_id"), e.get("team")) for e in events]
 
 
-def test_a_team_is_said_once_for_a_job() -> None:
+def test_a_team_is_said_once_for_a_launch() -> None:
     rules = (IdentityRule("path", "/(?P<team>ads)/"),)
-    events = identify(rules, {"job_id": "a"}, {"job_id": "a", "team": "other"}, {"job_id": "b"})
+    events = identify(
+        rules,
+        {"job_id": "a"},
+        {"job_id": "a", "team": "other"},
+        {"job_id": "b"},
+        {"job_id": "b", "run_key": "2"},
+        {"job_id": "b", "run_key": "2"},
+    )
 
-    assert ["ads", None, "ads"] == [event.get("team") for event in events]
+    assert ["ads", None, "ads", "ads", None] == [event.get("team") for event in events]
+
+
+def test_a_team_that_the_path_says_stays_when_the_scheduler_starts_the_job_again(
+    configure: Configure, tmp_path: Path
+) -> None:
+    configure("[[identity]]\npath = '/(?P<team>ads)/'")
+    scheduled: list[Fields] = []
+    trained: list[Fields] = []
+    for submitted in (0, 1000):
+        of_row = {
+            "job_id": "fleet:95",
+            "row_key": str(submitted),
+            "row_submitted_us": BEGAN_US + submitted * 1_000_000,
+            "row_state": "PREEMPTED",
+        }
+        at_us = of_row["row_submitted_us"]
+        scheduled += [
+            of_row | {"at_us": at_us, "event": "job", "team": "account"},
+            of_row | {"at_us": at_us, "event": "attempt_start"},
+        ]
+        launch = {"run_key": str(submitted), "scheduler_job": "95"}
+        trained += [progress("run", submitted + second, **launch) for second in (10, 900)]
+    log = tmp_path / "ads" / "run.log"
+    log.parent.mkdir()
+    write_told(log, TRAINER, trained)  # one log, which every launch appends to
+    write_told(tmp_path / "rows", SCHEDULER, scheduled)
+
+    assert 0 == ingest(tmp_path / "warehouse", log, tmp_path / "rows")
+    assert [("fleet:95", 1, "ads"), ("fleet:95", 2, "ads")] == rows(
+        tmp_path / "warehouse", "select job_id, attempt, team from attempts order by attempt"
+    )
 
 
 def test_what_no_rule_matches_stays_as_it_was_told() -> None:

@@ -252,6 +252,24 @@ def test_the_resource_says_who_it_is() -> None:
     assert ("n1", False) == (start["host"], "run_key" in start)
 
 
+def test_who_and_what_a_job_is_is_told_of_each_launch() -> None:
+    """What a scheduler says of a requeue is newer than the first word of the launch before it."""
+    told = read(
+        *(
+            spans(span("training", at, at + 5), resource={**TRAINER, "ett.team": "x", **launch})
+            for at, launch in enumerate(
+                [
+                    {"ett.launch_id": "a"},
+                    {"ett.launch_id": "a", "ett.rank": 4},
+                    {"ett.launch_id": "b"},
+                ]
+            )
+        )
+    )
+
+    assert [us(0), us(2)] == [event["at_us"] for event in told if event.get("team") == "x"]
+
+
 @pytest.mark.parametrize(
     ("resource", "job_id"),
     [
