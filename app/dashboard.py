@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "ETT_WAREHOUSE": chosen.warehouse,
         "ETT_CONFIG": os.environ.get("ETT_CONFIG") or "ett.toml",
     }
-    absolute = {name: str(Path(path).resolve()) for name, path in paths.items()}
+    absolute = {name: os.path.realpath(path) for name, path in paths.items()}
     try:
         nothing_yet = refuse_newer(chosen.warehouse)
         readers = _readers(Path(paths["ETT_CONFIG"]), is_named=bool(os.environ.get("ETT_CONFIG")))

@@ -6,6 +6,7 @@ one run of a page, which reads one publish from its first line to its last.
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from contextvars import ContextVar
@@ -53,7 +54,7 @@ class ViewFailed(Exception):
 
 def folder() -> Path:
     """The folder that ETT_WAREHOUSE names, `./warehouse` without it."""
-    return places.warehouse().resolve()
+    return Path(os.path.realpath(places.warehouse()))  # also of a link that leads to itself
 
 
 def published() -> Path:

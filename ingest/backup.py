@@ -24,7 +24,7 @@ from ingest import detail, migrations
 from ingest.errors import UnusableArguments
 from ingest.warehouse import rebuild_command, unopenable
 from ingest.words import counted
-from queries import SCHEMA_VERSION
+from queries import SCHEMA_VERSION, places
 from queries.published import BACKUP_MANIFEST
 
 _FILE = "warehouse.duckdb"
@@ -175,6 +175,10 @@ def _bring(file: Path, copy: Path, told: str, folder: Path) -> None:
 
 def _place(target: Path) -> Path:
     """Where the new folder can be. Raises UnusableArguments where it cannot."""
+    if places.leads_to_itself(target):
+        raise UnusableArguments(
+            f"{target} is a link that leads to itself. Name another folder for the backup."
+        )
     place = target.resolve() if target.name in ("", "..") else target
     if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
         raise UnusableArguments(f"{target} is there already. Name a new folder for the backup.")

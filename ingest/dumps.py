@@ -126,7 +126,7 @@ def find(
     """
     found: dict[Path, DumpFile] = {}
     unreadable: list[Unreadable] = []
-    own = warehouse.resolve()
+    own = Path(os.path.realpath(warehouse))  # also of a link that leads to itself
     # standard input can be read only once
     for argument in dict.fromkeys(arguments):
         for path in _paths(argument, spool, unreadable):

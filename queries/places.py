@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 from argparse import ArgumentParser, ArgumentTypeError
@@ -21,12 +22,21 @@ def ingest_command(folder: Path) -> str:
     return f"`ett-ingest PATH --warehouse {shlex.quote(str(folder))}`"
 
 
+def leads_to_itself(path: Path) -> bool:
+    """Whether a path, or a folder on its way, is a link that no file is behind but links."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
 def add_warehouse(parser: ArgumentParser) -> None:
     """Add `--warehouse DIR`, a Path."""
     parser.add_argument(
         "--warehouse",
         type=_folder,
-        default=warehouse(),
+        default=str(warehouse()),  # a text: it is looked at as what is named is
         metavar="DIR",
         help="the warehouse's folder (default: $ETT_WAREHOUSE, else ./warehouse)",
     )
@@ -36,4 +46,6 @@ def _folder(text: str) -> Path:
     if not text:
         # a variable that is not set; the folder of the moment would be filled with its files
         raise ArgumentTypeError("it names no folder: is a variable empty?")
+    if leads_to_itself(Path(text)):
+        raise ArgumentTypeError(f"{text} is a link that leads to itself: name another folder")
     return Path(text)

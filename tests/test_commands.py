@@ -59,6 +59,35 @@ def test_ctrl_c_while_streamlit_is_imported_ends_it_in_one_sentence(
     assert (130, f"{name}: stopped.\n") == interrupted_importing("streamlit", line, tmp_path)
 
 
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "ett-explain"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_warehouse_that_is_a_link_to_itself_is_refused_in_a_sentence(
+    script: str, is_named: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    place = str(tmp_path / "loop" / "warehouse")
+    ended = subprocess.run(
+        [
+            *started(script),
+            *{"ett-ingest": ["README.md"], "ett-warehouse": ["check"]}.get(script, []),
+            *(["--warehouse", place] if is_named else []),
+        ],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            **({} if is_named else {"ETT_WAREHOUSE": place}),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert 2 == ended.returncode
+    assert ended.stderr.endswith(f"{place} is a link that leads to itself: name another folder\n")
+
+
 @pytest.mark.parametrize(
     ("told", "threads"),
     [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, min(2, len(os.sched_getaffinity(0))))],

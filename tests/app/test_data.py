@@ -117,6 +117,15 @@ def test_nothing_published_is_said_as_such(warehouse: Path) -> None:
         data.pin()
 
 
+def test_a_folder_that_is_a_link_to_itself_is_one_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path / "loop"))
+    with pytest.raises(data.ViewFailed, match="Too many levels of symbolic links"):
+        data.published()
+
+
 def test_detail_is_that_of_the_job_with_the_dump_it_came_from(fleet: Path) -> None:
     data.pin()
     detail = data.detail("stubborn")

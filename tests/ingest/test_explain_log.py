@@ -457,6 +457,16 @@ def test_an_empty_folder_is_said_to_be_empty(
     assert "ett-explain: there is no file in what was given.\n" == capsys.readouterr().err
 
 
+def test_a_warehouse_that_is_a_link_to_itself_is_in_no_ones_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "train.log").write_text("CUDA out of memory\n")
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path / "loop"))
+
+    assert 0 == main([str(tmp_path / "train.log")])
+
+
 def test_settings_that_are_named_must_be_there_and_an_empty_name_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

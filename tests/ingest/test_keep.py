@@ -731,6 +731,20 @@ def test_a_backup_takes_the_place_of_no_folder_that_somebody_stands_in(
     assert [] == list((tmp_path / "here").iterdir())
 
 
+def test_a_backup_goes_to_no_link_that_leads_to_itself(
+    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    place = tmp_path / "loop" / "march"
+    status = warehouse_command("backup", warehouse, place)
+
+    assert (
+        2,
+        f"ett-warehouse: {place} is a link that leads to itself. Name another folder for the "
+        "backup.\n",
+    ) == (status, capsys.readouterr().err)
+
+
 def test_a_backup_goes_to_no_place_where_the_engine_opens_nothing(
     warehouse: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
