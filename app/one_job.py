@@ -31,6 +31,18 @@ order by jaro_winkler_similarity(job_id, $1) desc, job_id asc
 limit 5
 """
 
+STAGES: Final = """
+select
+    phase,
+    stage,
+    seconds
+from stage_by_attempt
+where
+    job_id = $1
+    and attempt = $2
+order by seconds desc, phase asc, stage asc
+"""
+
 _NAMED: Final = "Rules on `path` in `ett.toml` (`[[identity]]`) say which they are"
 # What a job's numbers are worth little for, by the kind of anomaly, and what helps.
 DOUBTS: Final = {
@@ -226,8 +238,23 @@ def _gpu_hours(seconds: float) -> str:
     return "under 0.1" if words.is_nothing(shown) else shown
 
 
-def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:
-    """Why an attempt ended: outcome, cause, the rule that says so, and the line that it read."""
+def untold(wall_seconds: float) -> str:
+    """Why nothing is drawn of a job of which no detail is kept: of whatever took time there is
+    some until its events are pruned.
+    """
+    if not wall_seconds:
+        return "No timeline is kept for this job."
+    return (
+        "The events of this job were pruned, and with them its timeline and what was reported of "
+        "it. Its numbers stay."
+    )
+
+
+def why(attempt: Mapping[str, Any], detail: pl.DataFrame, untold: str = "") -> None:
+    """Why an attempt ended: outcome, cause, the rule that says so, and the line that it read.
+
+    `untold`: why what was reported is not known.
+    """
     known = [f"**{words.code(attempt['outcome'])}**"]
     if attempt["outcome"] == "running":
         # by what is known: its source may have been silent for weeks
@@ -269,6 +296,8 @@ def why(attempt: Mapping[str, Any], detail: pl.DataFrame) -> None:
                 "file": st.column_config.TextColumn("dump"),
             },
         )
+    elif untold:
+        st.caption(untold)
     elif attempt["cause"] and not told:
         st.caption("No source reported a message for this end.")
 
@@ -301,7 +330,8 @@ def timeline(detail: pl.DataFrame) -> pl.DataFrame:
 def stages(detail: pl.DataFrame, attempt: int, started_us: int) -> pl.DataFrame:
     """Seconds that each stage of an attempt was open in any rank, as `stage_by_attempt` has them.
 
-    From the spans that this page has read anyway: that view lies in no order of jobs.
+    From the spans that this page has read anyway: that view lies in no order of jobs, and is read
+    where there are none.
     """
     if detail.is_empty():
         return pl.DataFrame()
@@ -327,7 +357,7 @@ def stages(detail: pl.DataFrame, attempt: int, started_us: int) -> pl.DataFrame:
 
 
 @st.fragment
-def spans_expander(detail: pl.DataFrame, attempt: int, about: str, stem: str) -> None:
+def spans_expander(detail: pl.DataFrame, attempt: int, about: str, stem: str, untold: str) -> None:
     """The spans and failures of an attempt as they were reported, with the dump of each.
 
     A fragment: they are many, and written only once they are asked for.
@@ -341,7 +371,7 @@ def spans_expander(detail: pl.DataFrame, attempt: int, about: str, stem: str) ->
         return
     with held:
         if detail.is_empty():
-            st.caption("No spans are kept for this job.")
+            st.caption(untold)
             return
         told = _spans(detail, attempt)
         if told.height > MOST_SPANS:

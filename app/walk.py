@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 import streamlit as st
 
-from app import alts, data, parts, words
+from app import alts, data, one_job, parts, words
 from app.attempt_areas import areas_of
 from app.charts.gantt import gantt
 
@@ -42,7 +42,8 @@ limit 1
 FACT: Final = """
 select
     attempts.*,
-    jobs.last_ended_at
+    jobs.last_ended_at,
+    jobs.wall_seconds as job_wall_seconds
 from jobs
 inner join attempts on jobs.job_id = attempts.job_id
 where
@@ -110,7 +111,9 @@ def show(job_id: str, attempt: int, time_zone: str) -> None:
         query_params={"job": job_id, "attempt": str(attempt)},
     )
     detail = data.detail(job_id)
-    if not detail.is_empty():
+    if detail.is_empty():
+        st.caption(one_job.untold(fact["job_wall_seconds"]))
+    else:
         detail = detail.filter(pl.col("attempt") == attempt)
     _dump(detail)
     charged = _charged(detail, fact)
@@ -258,7 +261,10 @@ def _rollup(detail: pl.DataFrame, fact: Mapping[str, Any], time_zone: str) -> No
         st.caption("This attempt is outside every rollup: it has no GPUs, or is excluded.")
         return
     rollup = data.frame(ROLLUP, fact["team"], fact["started_day"], fact["ended_day"])
-    if detail.is_empty() or rollup.is_empty():
+    if detail.is_empty():
+        st.caption("Its seconds of each day are cut from its intervals, of which none are kept.")
+        return
+    if rollup.is_empty():
         st.caption("There is no day to show.")
         return
     instants = [(day, _us(data.midnight(day, time_zone))) for day in rollup["day"]]

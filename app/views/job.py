@@ -74,11 +74,12 @@ if lost := one_job.losses(job):
 
 # -- Gantt ---------------------------------------------------------------------------------------
 
-detail = pl.DataFrame()
+detail, untold = pl.DataFrame(), "What was reported of this job cannot be read."
 with parts.card("Timeline", "What did each attempt do, and where did it stop?", parts.EVIDENCE):
     detail = data.detail(asked)
-    if detail.is_empty():
-        st.caption("No timeline is kept for this job.")
+    untold = one_job.untold(job["wall_seconds"]) if detail.is_empty() else ""
+    if untold:
+        st.caption(untold)
     else:
         aligned = st.toggle(
             "Start every attempt at zero",
@@ -229,14 +230,17 @@ with right:
     ended = ("How it ended", "What stopped it, and who says so?")
     going = ("It still runs", "What was reported of it so far, and by whom?")
     with parts.card(*(going if one["outcome"] == "running" else ended), parts.SPARKLINE):
-        one_job.why(one, detail)
+        one_job.why(one, detail, untold)
     with parts.card(
         "Stages", "Which part of a phase took how long? They may overlap.", parts.SPARKLINE
     ):
         started_us = int(
             attempts.select(pl.col("started_at").dt.epoch("us")).row(numbers.index(selected))[0]
         )
-        stages = one_job.stages(detail, selected, started_us)
+        if untold:
+            stages = data.frame(one_job.STAGES, asked, selected)
+        else:
+            stages = one_job.stages(detail, selected, started_us)
         if stages.is_empty():
             st.caption("No stages are reported for this attempt.")
         else:
@@ -258,4 +262,4 @@ st.page_link(
     icon=":material/steps:",
     query_params={"job": asked, "attempt": str(selected)},
 )
-one_job.spans_expander(detail, selected, about, stem)
+one_job.spans_expander(detail, selected, about, stem, untold)

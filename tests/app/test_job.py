@@ -15,10 +15,10 @@ import pytest
 import queries
 from app import data, one_job, words
 from app.attempt_areas import areas_of
-from ingest import cli
+from ingest import cli, keep
 from tests.app import serving
 from tests.app.dumps import Event, attempt, ingest
-from tests.app.opening import JOB, markdown, open_page, said, warnings
+from tests.app.opening import DATA, JOB, markdown, open_page, said, warnings
 
 START = datetime(2026, 3, 1, 6)
 MESSAGE = "NCCL watchdog timeout on rank 3"
@@ -318,6 +318,28 @@ def test_a_timeline_that_cannot_be_read_takes_down_its_card_only(
 
     assert any("could not be read" in error.value for error in page.error)
     assert 2 == len(page.dataframe[0].value)
+
+
+def test_of_a_pruned_job_the_stages_stay_and_why_the_rest_is_missing_is_said(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    later = attempt("later", 1, START + timedelta(days=9), trains=900)
+    ingest(copy, later, START + timedelta(days=10))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    stages = data.frame(one_job.STAGES, "staged", 1)
+    assert 0 == keep.main(["prune", "--before", "2026-03-05", "--warehouse", str(copy)])
+    data.pin()
+    first, last = (open_page(JOB, job="staged", attempt=number) for number in "12")
+    told = (said(first), said(last), said(open_page(DATA, job="staged", attempt="1")))
+    [shown] = [each.value for each in first.dataframe if "stage" in each.value]
+
+    assert stages.rows() == list(shown.itertuples(index=False, name=None))
+    assert [2, 2, 1] == [
+        sum("were pruned, and with them" in each for each in page) for page in told
+    ]
+    assert any("No stages are reported" in each for each in told[1])
+    assert not any("No source reported" in each for each in told[0])
 
 
 @pytest.mark.parametrize("near", ["stage", "STAGED", "staqed"])
