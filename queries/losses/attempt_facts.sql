@@ -27,16 +27,18 @@ select
     windows.job_no,
     windows.job_no % 4294967296 as base_job_no,
     windows.attempt,
-    -- who; names that the rollups use themselves are told apart, and an empty one, which neither a
-    -- label nor an address can hold, is none
+    -- who; names that the rollups use themselves are told apart, so are those that look like that,
+    -- and an empty one, which neither a label nor an address can hold, is none
     case
         when coalesce(attributes.team, '') = '' then '(none)'
-        when attributes.team in ('fleet', 'other') then concat(attributes.team, ' (team)')
+        when replace(attributes.team, ' (team)', '') in ('fleet', 'other')
+            then concat(attributes.team, ' (team)')
         else attributes.team
     end as team,
     case
         when coalesce(attributes.workload, '') = '' then '(none)'
-        when attributes.workload = 'all' then 'all (workload)'
+        when replace(attributes.workload, ' (workload)', '') = 'all'
+            then concat(attributes.workload, ' (workload)')
         else attributes.workload
     end as workload,
     attributes.user_name,

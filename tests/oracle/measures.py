@@ -1132,7 +1132,7 @@ def gpus_of(life: Life, job: Iterable[Event]) -> int | None:
 def shown_team(team: str | None) -> str:
     if not team:
         return "(none)"
-    return f"{team} (team)" if team in {"fleet", "other"} else team
+    return f"{team} (team)" if team.replace(" (team)", "") in {"fleet", "other"} else team
 
 
 def save_measures(save: Write) -> SaveMeasures:

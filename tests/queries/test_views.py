@@ -519,6 +519,27 @@ def test_teams_and_workloads_with_names_that_rollups_use_are_told_apart(
     ]
 
 
+def test_names_that_look_like_those_of_the_rollups_are_not_taken_for_one_another(
+    load: Callable[..., Path],
+) -> None:
+    who = {
+        "f": {"team": "fleet", "workload": "all"},
+        "g": {"team": "fleet (team)", "workload": "all (workload)"},
+        "o": {"team": "other (team) (team)", "workload": "production"},
+        "t": {"team": "fleet team", "workload": "all of it"},
+    }
+    warehouse = load(
+        event for job, said in who.items() for event in ran(job, 0, 3600, gpus=8, **said)
+    )
+
+    assert [
+        ("f", "fleet (team)", "all (workload)"),
+        ("g", "fleet (team) (team)", "all (workload) (workload)"),
+        ("o", "other (team) (team) (team)", "production"),
+        ("t", "fleet team", "all of it"),
+    ] == rows(warehouse, "select job_id, team, workload from attempts order by job_id")
+
+
 def test_jobs_without_gpus_are_outside_every_rollup_and_unknown_gpus_are_in_seconds_only(
     load: Callable[..., Path],
 ) -> None:
