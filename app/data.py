@@ -94,9 +94,12 @@ def row(sql: str, *parameters: object) -> dict[str, Any]:
     return next(frame(sql, *parameters).iter_rows(named=True), {})
 
 
-def shown(sql: str) -> str:
-    """The select with the values that this run of a page gave it first, for showing only."""
-    return shown_sql.with_values(sql, (_ran.get(None) or {}).get(sql, ())).strip()
+def shown(sql: str, *values: object) -> str:
+    """The select with these values, else with those that this run of a page gave it first, for
+    showing only.
+    """
+    given = values or (_ran.get(None) or {}).get(sql, ())
+    return shown_sql.with_values(sql, given).strip()
 
 
 def detail(job_id: str) -> pl.DataFrame:

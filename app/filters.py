@@ -211,6 +211,11 @@ def by_day(sql: str, chosen: Scope, *more: object) -> pl.DataFrame:
     return data.frame(sql, chosen.team, chosen.workload, first, chosen.newest_day, *more)
 
 
+def drawn_days(chosen: Scope, *more: object) -> tuple[object, ...]:
+    """Parameters of such a select for the days that are drawn, an incomplete newest included."""
+    return chosen.team, chosen.workload, chosen.first_day, chosen.newest_day, *more
+
+
 def within(days: pl.DataFrame, first: date, last: date) -> pl.DataFrame:
     """The rows of these days, both ends included."""
     return days.filter(pl.col("day").is_between(first, last))

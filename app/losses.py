@@ -25,6 +25,18 @@ _WEIGHED: Final = """
     if($5 = 'gpu', unaccounted_gpu_seconds, unaccounted_seconds) / nullif(instrumented, 0)
         as unaccounted
 """
+# $5: weight, $6: the areas of starting
+TRIES: Final = """
+select
+    area,
+    is_recovery,
+    if($5 = 'gpu', gpu_seconds, seconds) as amount
+from window_shares($1, $2, $3, $4)
+where
+    amount is not null  -- of it no GPUs are known
+    and list_contains($6, area)
+order by area, is_recovery
+"""
 LOSSES: Final = f"select{_WEIGHED}from window_losses($1, $2, $3, $4)"
 LOSSES_BY_DAY: Final = f"""
 select
@@ -76,7 +88,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
 
 
 def tries(areas: pl.DataFrame) -> pl.DataFrame:
-    """One row a start-up area of `areas` (rows of selects.AREAS), in lifecycle order.
+    """One row an area of `areas` (rows of TRIES), in lifecycle order.
 
     Columns: area, first_amount and again_amount (after an interruption) with their texts.
     """
@@ -188,9 +200,8 @@ def attempts(table: pl.DataFrame, area: str, chosen: filters.Scope, about: str, 
 
 
 def _split(areas: pl.DataFrame) -> pl.DataFrame:
-    parts_of = areas.filter(pl.col("area").is_in(STARTUP_AREAS))
-    first = parts_of.filter(~pl.col("is_recovery")).select("area", first_amount="amount")
-    again = parts_of.filter("is_recovery").select("area", again_amount="amount")
+    first = areas.filter(~pl.col("is_recovery")).select("area", first_amount="amount")
+    again = areas.filter("is_recovery").select("area", again_amount="amount")
     names = pl.DataFrame({"area": STARTUP_AREAS}, schema={"area": pl.String})
     return (
         names.join(first, on="area", how="left", maintain_order="left")

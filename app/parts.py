@@ -253,11 +253,13 @@ def chart(
     about: str,
     measures: Sequence[str] = (),
     sql: str = "",
+    values: Sequence[object] = (),
     on_pick: Callable[[Any], None] | None = None,
     can_pick: bool = False,
     least_width: int = 0,
 ) -> Any:
-    """A figure with its footer: CSV of the table behind it, and how it is computed.
+    """A figure with its footer: CSV of the table behind it, and how it is computed; `values` as of
+    `footer`.
 
     Returns the customdata of the mark that was clicked (None: no mark) where `can_pick`; `on_pick`
     is called with it before the page runs again, and may set filters. On a screen that is narrower
@@ -283,7 +285,7 @@ def chart(
             on_select=picked if on_pick else "rerun" if can_pick else "ignore",
             selection_mode="points",
         )
-    footer(stem=stem, table=table, about=about, measures=measures, sql=sql)
+    footer(stem=stem, table=table, about=about, measures=measures, sql=sql, values=values)
     return _customdata(state) if can_pick else None
 
 
@@ -394,9 +396,12 @@ def footer(
     about: str,
     measures: Sequence[str] = (),
     sql: str = "",
+    values: Sequence[object] = (),
 ) -> None:
-    """CSV and the explanation under a chart or a table."""
-    _footer(stem, table, about, measures, data.shown(sql))
+    """CSV and the explanation under a chart or a table. `values`: what the select is shown with,
+    where the page has read more with it than it draws here.
+    """
+    _footer(stem, table, about, measures, data.shown(sql, *values))
 
 
 @st.fragment

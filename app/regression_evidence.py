@@ -174,14 +174,13 @@ def _address(row: Mapping[str, Any]) -> str:
 # -- when ----------------------------------------------------------------------------------------
 
 
-def series(shown: Case, colours: Palette) -> pl.DataFrame:
-    """The days around it; returns its points, which the next card takes apart."""
-    points = pl.DataFrame()
+def series(shown: Case, colours: Palette) -> None:
+    """The days around it."""
     with parts.card("The days around it", "Since when, and beyond what is usual?", parts.EVIDENCE):
         points = data.frame(regression_rows.POINTS, *shown.key)
         if points.is_empty():
             st.caption("No days are kept for this series.")
-            return points
+            return
         team = shown.row["team"]
         days = points["day"].min(), points["day"].max()
         changes = _changes(team, *days)
@@ -216,7 +215,6 @@ def series(shown: Case, colours: Palette) -> pl.DataFrame:
         if looks:
             stops.legend(looks, colours)
         _said_changes(shown)
-    return points
 
 
 def _days_told(days: pl.DataFrame, metric: str) -> str:
@@ -275,33 +273,24 @@ def _said_changes(shown: Case) -> None:
         )
 
 
-def apart(shown: Case, points: pl.DataFrame, colours: Palette) -> None:
+def apart(shown: Case, colours: Palette) -> None:
     """Days before and after."""
     with parts.card("Before and after", "How far apart are the days?", 190):
         row = shown.row
-        own = (
-            points.filter(pl.col("series_team") == row["team"]).drop_nulls("observed")
-            if points.height
-            else points
-        )
+        span = row["before_from"], row["after_to"]
+        own = data.frame(regression_rows.APART, *shown.key, *span)
         if own.is_empty():
             st.caption("No days are kept for this series.")
             return
-        before = own.filter(pl.col("day") < row["started_on"], pl.col("day") >= row["before_from"])
-        after = own.filter(pl.col("day").is_between(row["started_on"], row["after_to"]))
+        before, after = own.filter(when="before"), own.filter(when="after")
         parts.chart(
             regression.days_apart(before, after, shown.metric, colours),
             alt=f"Days before: {_days_told(before, shown.metric)}. "
             f"After: {_days_told(after, shown.metric)}. {shown.about}",
             stem=f"{shown.stem}_before_after",
-            table=pl.concat(
-                [
-                    before.with_columns(when=pl.lit("before")),
-                    after.with_columns(when=pl.lit("after")),
-                ]
-            ),
+            table=own,
             about=shown.about,
-            sql=regression_rows.POINTS,
+            sql=regression_rows.APART,
         )
         st.caption(
             "A dot is a day as it was told: other work shows in it too, and what is expected above "
@@ -384,7 +373,7 @@ def split(shown: Case, colours: Palette) -> None:
             f"{regression_words.difference(shown.metric, whole['speed_change'])}, other work "
             f"{regression_words.difference(shown.metric, whole['mix_change'])}. {shown.about}",
             stem=f"{shown.stem}_split",
-            table=classes,
+            table=pl.DataFrame([whole]),
             about=f"{shown.about}, on means",
             sql=regression_rows.SPLIT,
         )
@@ -422,6 +411,12 @@ def _classes(shown: Case, classes: pl.DataFrame) -> None:
             name: st.column_config.NumberColumn(format="%.1f %%")
             for name in ("share before", "share after")
         },
+    )
+    parts.footer(
+        stem=f"{shown.stem}_classes",
+        table=classes,
+        about=f"{shown.about}, on means",
+        sql=regression_rows.CLASSES,
     )
 
 
@@ -595,6 +590,9 @@ def _teams(shown: Case) -> None:
         placeholder=words.UNKNOWN,
         alt=f"What each team adds. {shown.about}",
         column_config={"share": st.column_config.NumberColumn(format="%.0f %%")},
+    )
+    parts.footer(
+        stem=f"{shown.stem}_teams", table=told, about=shown.about, sql=regression_rows.TEAMS
     )
 
 

@@ -53,8 +53,8 @@ def look_at(row: Mapping[str, Any]) -> None:
     filters.go(PAGE, parameters, team=team)
 
 
-def show(found: pl.DataFrame, state: str, about: str) -> None:
-    """What is in one state, the dearest first."""
+def show(found: pl.DataFrame, team: str, state: str, about: str) -> None:
+    """What is in one state, the dearest first; `found` is of LIST for this team."""
     if found.is_empty():
         st.caption(_EMPTY[state])
         return
@@ -70,7 +70,11 @@ def show(found: pl.DataFrame, state: str, about: str) -> None:
         if found.height > _MOST_CARDS:
             st.caption(f"{found.height - _MOST_CARDS} more are in the CSV.")
     parts.footer(
-        stem=f"ett_regressions_{state}", table=found, about=about, sql=regression_rows.LIST
+        stem=f"ett_regressions_{state}",
+        table=found,
+        about=about,
+        sql=regression_rows.LIST,
+        values=(team, state),
     )
 
 

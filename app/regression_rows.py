@@ -12,6 +12,7 @@ import polars as pl
 
 from app import data
 
+ANY: Final = "any"
 STATES: Final = ("open", "incident", "held_back", "closed")
 _TABLES: Final = """
 select count(distinct table_name) as tables
@@ -37,7 +38,7 @@ from quiet_series
 where $1 = 'fleet' or team = $1
 """
 
-# $1: team, which what all teams have now is of as well
+# $1: team, which what all teams have now is of as well; $2: state, or any
 LIST: Final = """
 select
     regressions.*,
@@ -45,9 +46,8 @@ select
 from regressions
 cross join publication
 where
-    $1 = 'fleet'
-    or team = $1
-    or (team = 'fleet' and state = 'open')
+    ($1 = 'fleet' or team = $1 or (team = 'fleet' and state = 'open'))
+    and ($2 = 'any' or state = $2)
 order by lost_gpu_seconds_per_day desc nulls last, started_on desc, team asc, metric asc
 """
 
@@ -72,6 +72,19 @@ POINTS: Final = """
 from regression_points
 where team = $1 and metric = $2 and started_on = $3
 order by series_team, day
+"""
+# $4: first day of those before, $5: last of those after
+APART: Final = """
+select *, if(day < $3, 'before', 'after') as when
+from regression_points
+where
+    team = $1
+    and metric = $2
+    and started_on = $3
+    and series_team = $1
+    and observed is not null
+    and ((day >= $4 and day < $3) or (day >= $3 and day <= $5))
+order by day
 """
 PARTS: Final = """
 from regression_parts
@@ -139,7 +152,7 @@ def is_judged(team: str) -> bool:
     """Whether any series of the team, or of `fleet` any at all, could show a change, or ever could
     have.
     """
-    if not data.frame(LIST, team).is_empty():
+    if not data.frame(LIST, team, ANY).is_empty():
         return True
     return is_told() and any(data.row(_JUDGED, team).values())
 

@@ -27,7 +27,12 @@ where days.day between $3 and $4
 order by days.day
 """
 
-AREAS: Final = "from window_start_areas($1, $2, $3, $4) order by wait, day, area"
+# $5: wait, or any
+AREAS: Final = """
+from window_start_areas($1, $2, $3, $4)
+where $5 = 'any' or wait = $5
+order by wait, day, area
+"""
 
 STAGES: Final = """
 select stage, attempts, mean_seconds
@@ -36,23 +41,32 @@ where phase = 'trainer_init'
 order by mean_seconds desc, stage
 """
 
+# $5: wait
 CURVES: Final = """
 select wait, up_to_seconds, attempts, share_ratio
 from window_wait_shares($1, $2, $3, $4)
+where wait = $5
 order by wait, step
 """
 
+# All days together (day null) end with $4; single ones with $5, which need not be complete.
 SIZES: Final = """
 select gpus_bucket, day, tts_count, tts_p50_seconds, ttr_count, ttr_p50_seconds
 from window_waits_by_size($1, $2, $3, $4)
+where day is null
+union all
+select gpus_bucket, day, tts_count, tts_p50_seconds, ttr_count, ttr_p50_seconds
+from window_waits_by_size($1, $2, $3, $5)
+where day is not null
 order by gpus_bucket, day nulls first
 """
 
-COMPILES: Final = "from window_compiles($1, $2, $3, $4) order by day nulls first"
+COMPILES: Final = "from window_compiles($1, $2, $3, $4) where day is not null order by day"
 
-# $1: workload, $2 and $3: first and last day
+# $1: workload, $2 and $3: first and last day, $4: team, which the fleet stands beside
 PUBLISHING: Final = """
 from window_publishing($1, $2, $3)
+where $4 = 'fleet' or team in ('fleet', $4)
 order by team <> 'fleet', publishing_gpu_seconds desc, team
 """
 

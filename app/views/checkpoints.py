@@ -66,6 +66,7 @@ with parts.card(
             if chosen.weight == "gpu"
             else ("unsaved_seconds", "checkpoint_save_seconds"),
             sql=saves.BY_DAY,
+            values=filters.drawn_days(chosen, chosen.weight),
         )
         if chosen.is_compared:
             st.caption(words.IN_GREY)

@@ -103,6 +103,7 @@ with parts.card("Sources", "How far does each source reach, and what of it was s
             "rejected": st.column_config.NumberColumn("lines set aside", format="localized"),
         },
     )
+    parts.footer(stem="ett_data_sources", table=sources, about="Sources", sql=SOURCES)
     st.caption(
         f"Publish {words.count(published['sequence'])}, at "
         f"{words.instant(published['published_at'])} UTC. Days are of {published['time_zone']}. "
@@ -129,7 +130,7 @@ with parts.card("Sources", "How far does each source reach, and what of it was s
                 "rejected": st.column_config.NumberColumn("set aside", format="localized"),
             },
         )
-    parts.footer(stem="ett_data_dumps", table=dumps, about="Dumps, newest first", sql=DUMPS)
+        parts.footer(stem="ett_data_dumps", table=dumps, about="Dumps, newest first", sql=DUMPS)
 
 with parts.card("Lines set aside", "What could not be read, and why?"):
     rejected = data.frame(REJECTED)
@@ -152,7 +153,10 @@ with parts.card("Lines set aside", "What could not be read, and why?"):
                     )
                     st.code(words.clipped(line["line"] or "", 2000), language=None, wrap_lines=True)
         parts.footer(
-            stem="ett_data_set-aside", table=rejected, about="Lines set aside by source and reason"
+            stem="ett_data_set-aside",
+            table=rejected,
+            about="Lines set aside by source and reason",
+            sql=REJECTED,
         )
 
 with parts.card(

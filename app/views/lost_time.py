@@ -9,6 +9,7 @@ from app import alts, data, filters, kpis, losses, openings, parts, selects, wor
 from app.charts.pairs import pairs
 from app.charts.stack import one_area, stack
 from app.charts.team_areas import team_areas
+from queries import STARTUP_AREAS
 
 MOST_TEAMS = 12
 
@@ -49,7 +50,7 @@ where days.day between $4 and $5
 order by days.day
 """
 
-# $1: workload, $2 and $3: first and last day, $4: weight
+# $1: workload, $2 and $3: first and last day, $4: weight, $5: team, which the fleet stands beside
 BY_TEAM = """
 select
     team,
@@ -57,6 +58,7 @@ select
     if($4 = 'gpu', gpu_seconds, seconds) as amount,
     if($4 = 'gpu', share_gpu_ratio, share_ratio) as share_ratio
 from window_team_areas($1, $2, $3)
+where $5 = 'fleet' or team in ('fleet', $5)
 order by team <> 'fleet', sum(amount) over (partition by team) desc nulls last, team, area
 """
 
@@ -195,21 +197,19 @@ with parts.card(
     "Teams by area",
     f"Which share of its {chosen.hours} did each team lose to what? Click a cell to look at it.",
 ):
-    cells = data.frame(BY_TEAM, chosen.workload, first, last, chosen.weight)
+    cells = data.frame(BY_TEAM, chosen.workload, first, last, chosen.weight, chosen.team)
     teams = cells["team"].unique(maintain_order=True).to_list()
-    shown = [name for name in teams if name in (filters.FLEET, chosen.team)]
-    if chosen.team == filters.FLEET:
-        every = len(teams) > MOST_TEAMS + 1 and st.toggle(f"Show all {len(teams) - 1} teams")
-        shown = teams if every else teams[: MOST_TEAMS + 1]
+    every = len(teams) > MOST_TEAMS + 1 and st.toggle(f"Show all {len(teams) - 1} teams")
+    shown = teams if every else teams[: MOST_TEAMS + 1]
 
     def with_before() -> pl.DataFrame:
         """The cells with those of the window before, where it is compared."""
         table = filters.with_unit(cells, chosen)
         if not chosen.is_compared:
             return table
-        before = data.frame(BY_TEAM, chosen.workload, *chosen.previous[2:], chosen.weight).select(
-            "team", "area", previous_share_ratio="share_ratio"
-        )
+        before = data.frame(
+            BY_TEAM, chosen.workload, *chosen.previous[2:], chosen.weight, chosen.team
+        ).select("team", "area", previous_share_ratio="share_ratio")
         return table.join(before, on=["team", "area"], how="left", maintain_order="left")
 
     def look_at(cell: list[str]) -> None:
@@ -249,7 +249,7 @@ with parts.card(
 
 left, right = st.columns([1, 2], gap="small")
 with left, parts.card("First tries and retries", "What does starting cost, and starting again?"):
-    areas = data.frame(selects.AREAS, *chosen.now, chosen.weight)
+    areas = data.frame(losses.TRIES, *chosen.now, chosen.weight, STARTUP_AREAS)
     tries = losses.tries(areas)
     if tries.is_empty():
         st.caption("No start-up was reported in these days.")
@@ -261,7 +261,7 @@ with left, parts.card("First tries and retries", "What does starting cost, and s
             table=lambda: filters.with_unit(
                 losses.tries_beside(
                     tries,
-                    data.frame(selects.AREAS, *chosen.previous, chosen.weight)
+                    data.frame(losses.TRIES, *chosen.previous, chosen.weight, STARTUP_AREAS)
                     if chosen.is_compared
                     else areas.clear(),
                 ),
@@ -269,7 +269,7 @@ with left, parts.card("First tries and retries", "What does starting cost, and s
             ),
             about=about,
             measures=("start_up_gpu_ratio", "recovery_gpu_ratio"),
-            sql=selects.AREAS,
+            sql=losses.TRIES,
         )
         if tries["again_amount"].sum() > 0:
             st.caption("Slanted lines: start-up after an interruption, before its first batch.")

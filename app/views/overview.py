@@ -70,6 +70,7 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
             about=about,
             measures=(ett,),
             sql=selects.BY_DAY,
+            values=filters.drawn_days(chosen, chosen.weight, target),
         )
         parts.caption(
             words.IN_GREY if chosen.is_compared else "",

@@ -26,7 +26,7 @@ FLEET = "fleet"
 
 def listed(team: str) -> None:
     """The list, a tab for each state."""
-    found = data.frame(regression_rows.LIST, team)
+    found = data.frame(regression_rows.LIST, team, regression_rows.ANY)
     whose = "Fleet" if team == FLEET else words.code(team)
     counts = {state: found.filter(state=state).height for state in regression_rows.STATES}
     told = ", ".join(
@@ -48,7 +48,7 @@ def listed(team: str) -> None:
                 if not is_judged:
                     st.caption(regression_words.UNJUDGED)
                     continue
-                regression_list.show(found.filter(state=state), state, f"{about}, {name}")
+                regression_list.show(found.filter(state=state), team, state, f"{about}, {name}")
     regression_list.quiet(team, about)
 
 
@@ -81,12 +81,12 @@ def evidence(team: str, metric: str, day: str | None) -> None:
     shown = regression_evidence.case(row)
     colours = parts.colours()
     regression_evidence.claim(shown)
-    points = regression_evidence.series(shown, colours)
+    regression_evidence.series(shown, colours)
     left, right = st.columns(2, gap="small")
     with left:
         regression_evidence.phases(shown, colours)
     with right:
-        regression_evidence.apart(shown, points, colours)
+        regression_evidence.apart(shown, colours)
         regression_evidence.split(shown, colours)
     regression_evidence.jobs(shown)
     left, right = st.columns(2, gap="small")

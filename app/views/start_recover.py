@@ -82,6 +82,7 @@ for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.val
             about=about,
             measures=(f"{short}_p50_seconds", f"{short}_p90_seconds"),
             sql=waits.BY_DAY,
+            values=filters.drawn_days(chosen),
         )
 before_that = ", the thin grey line is the p50 of the period before" if chosen.is_compared else ""
 parts.caption(
@@ -97,7 +98,7 @@ spine = data.frame(selects.DAYS, first, newest)
 
 def made_of_beside(mine: pl.DataFrame, wait: str) -> pl.DataFrame:
     """The areas of a wait with those of the window before."""
-    then = data.frame(waits.AREAS, *before).filter(pl.col("wait") == wait)
+    then = data.frame(waits.AREAS, *before, wait)
     return filters.marked(filters.beside(mine, then, chosen, "area", value="p50_seconds"), spine)
 
 
@@ -106,7 +107,7 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
         column,
         parts.card(f"What {name.lower()} is made of", "Which part of starting takes its time?"),
     ):
-        areas = data.frame(waits.AREAS, team, workload, first, newest)
+        areas = data.frame(waits.AREAS, team, workload, first, newest, "any")
         mine = areas.filter(pl.col("wait") == wait).drop("wait")
         if mine.is_empty():
             st.caption("Nobody waited here in these days. Choose more days, or another team.")
@@ -126,6 +127,7 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
                 about=about,
                 measures=(f"{short}_p50_seconds",),
                 sql=waits.AREAS,
+                values=filters.drawn_days(chosen, wait),
             )
             parts.legend(mine.filter(pl.col("p50_seconds") > 0)["area"].unique().to_list())
             parts.caption(filters.unfinished(filters.marked(mine, spine), "p50_seconds", "Pale"))
@@ -166,9 +168,6 @@ with left, parts.card("Stages of trainer_init", "Which stage takes longer than b
 # -- how waits are spread ------------------------------------------------------------------------
 
 with right, parts.card("How waits are spread", "Did every wait change, or only the longest?"):
-    curves = data.frame(waits.CURVES, *chosen.now)
-    then = data.frame(waits.CURVES, *before)
-    then = then if chosen.is_compared else then.clear()
     filters.say_if_refused("wait", st.query_params.get("wait"), WAITS, next(iter(WAITS)))
     kind = (
         st.segmented_control(
@@ -177,7 +176,8 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
         or "start"  # of an address that names none
     )
     short, name, _ = WAITS[kind]
-    mine, earlier = (frame.filter(pl.col("wait") == kind) for frame in (curves, then))
+    mine = data.frame(waits.CURVES, *chosen.now, kind)
+    earlier = data.frame(waits.CURVES, *before, kind) if chosen.is_compared else mine.clear()
     if mine.is_empty():
         st.caption("Nobody waited here in these days. Choose more days, or another team.")
     else:
@@ -213,10 +213,10 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
 with parts.card(
     "Time to start by size", "Is it slower, or were the jobs larger? Small figures, one for a size."
 ):
-    sizes = data.frame(waits.SIZES, *chosen.now)
-    then = data.frame(waits.SIZES, *before)
+    sizes = data.frame(waits.SIZES, *chosen.now, newest)
+    then = data.frame(waits.SIZES, *before, before[3])
     by_day = filters.beside(
-        data.frame(waits.SIZES, team, workload, first, newest).drop_nulls("day"),
+        sizes.drop_nulls("day"),
         then.drop_nulls("day"),
         chosen,
         "gpus_bucket",
@@ -262,12 +262,12 @@ with parts.card(
 # -- compilation, shutdown -----------------------------------------------------------------------
 
 with parts.card("PT2 compile", "Does the cache help, and is there more to compile?"):
-    compiles = data.frame(waits.COMPILES, team, workload, first, newest).drop_nulls("day")
+    compiles = data.frame(waits.COMPILES, team, workload, first, newest)
     if not compiles["hit_ratio"].count() + compiles["recompiles_per_attempt"].count():
         st.caption("No source reports what the compile cache said, nor recompiles, here.")
     else:
         by_day = spine.join(compiles, on="day", how="left", maintain_order="left")
-        then = data.frame(waits.COMPILES, *before).drop_nulls("day")
+        then = data.frame(waits.COMPILES, *before)
         for value in ("hit_ratio", "hit_p50_seconds", "recompiles_per_attempt"):
             by_day = filters.beside(by_day, then, chosen, value=value)
         panels = (
@@ -311,13 +311,8 @@ with parts.card("PT2 compile", "Does the cache help, and is there more to compil
 
 left, right = st.columns([1, 2], gap="small")
 with left, parts.card("Shutdown that publishes", "How much of shutdown is publishing the model?"):
-    teams = data.frame(waits.PUBLISHING, workload, first, last)
-    wanted = (filters.FLEET,) if team == filters.FLEET else (filters.FLEET, team)
-    shown = (
-        teams.head(MOST_TEAMS + 1)
-        if team == filters.FLEET
-        else teams.filter(pl.col("team").is_in(wanted))
-    )
+    teams = data.frame(waits.PUBLISHING, workload, first, last, team)
+    shown = teams.head(MOST_TEAMS + 1)
     if shown["publishing_ratio"].drop_nulls().is_empty():
         st.caption(
             "The GPUs of these jobs are unknown, and this share is one of GPU-hours."
@@ -337,7 +332,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
             stem=chosen.stem("start-recover", "publishing"),
             table=lambda: teams.join(
                 (
-                    data.frame(waits.PUBLISHING, workload, *before[2:])
+                    data.frame(waits.PUBLISHING, workload, *before[2:], team)
                     if chosen.is_compared
                     else teams.clear()
                 ).select("team", previous_publishing_ratio="publishing_ratio"),
@@ -350,7 +345,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
             sql=waits.PUBLISHING,
         )
         st.caption("Of the GPU-hours in shutdown of the attempts that ended in these days.")
-        if team == filters.FLEET and teams.height > shown.height:
+        if teams.height > shown.height:
             rest = words.many(teams.height - shown.height, "more team")
             st.caption(f"The {MOST_TEAMS} teams that published most; {rest} in the CSV.")
 with (
