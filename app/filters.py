@@ -307,6 +307,17 @@ def leave() -> None:
         st.switch_page(page, query_params=parameters)
 
 
+def reaching(first: date, last: date | None) -> int | None:
+    """The shortest window that holds both days, or of those too far apart the last one; None for
+    the last: it is not over. None where even the longest window begins later.
+    """
+    published = data.row("select last_complete_day, newest_day from publication")
+    ends = published["last_complete_day"] or published["newest_day"]
+    if last is not None and (ends - last).days >= DAYS[-1]:
+        return None
+    return next((days for days in DAYS if (ends - first).days < days), DAYS[-1])
+
+
 def why_no_day() -> str:
     """Why no day of the published warehouse has numbers, and what helps."""
     attempts = data.row("select count(*) as attempts from attempts")["attempts"]

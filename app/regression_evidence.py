@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import polars as pl
 import streamlit as st
 
-from app import alts, data, money, parts, regression_rows, regression_words, stops, words
+from app import alts, data, filters, money, parts, regression_rows, regression_words, stops, words
 from app.charts import regression
 from app.charts.causes import shades
 from app.charts.dumbbells import dumbbells
@@ -140,7 +140,6 @@ def _number(label: str, value: str, note: str) -> None:
 
 def _ways(shown: Case) -> None:
     row = shown.row
-    team = {} if row["team"] == "fleet" else {"team": row["team"]}
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         with st.popover("Copy link", type="tertiary", icon=":material/link:"):
             st.code(_address(row), language=None, wrap_lines=True)
@@ -151,19 +150,28 @@ def _ways(shown: Case) -> None:
             query_params={"alert": ALERT},
         )
         if row["verdict"] in ("preemptions", "failures"):
-            st.page_link(
-                "views/failures.py",
-                label="Failures & preemption",
-                icon=":material/report:",
-                query_params={**team, "attribution": "all"},
-            )
-        elif row["phase"]:
-            st.page_link(
-                "views/lost_time.py",
-                label="Lost time",
-                icon=":material/hourglass_bottom:",
-                query_params={**team, "area": row["phase"]},
-            )
+            label, icon = "Failures & preemption", ":material/report:"
+            page, name, value = "views/failures.py", "attribution", "all"
+        elif row["phase"] in filters.LOST_AREAS:
+            label, icon = "Lost time", ":material/hourglass_bottom:"
+            page, name, value = "views/lost_time.py", "area", row["phase"]
+        else:
+            return
+        days = filters.reaching(row["started_on"], row["ended_on"] or row["closed_on"])
+        if days is None:
+            st.caption(f"{label} reaches back {filters.DAYS[-1]} days: not to the days of this.")
+            return
+        # a series is of all workloads, by GPUs; the filters of a page cannot be set by a link
+        scope = {"team": row["team"], "workload": filters.ALL, "weight": filters.WEIGHTS[0]}
+        st.button(
+            label,
+            type="tertiary",
+            icon=icon,
+            help=f"All workloads, {days} days",
+            on_click=filters.go,
+            args=(page, {name: value}),
+            kwargs={**scope, "days": days, name: value},
+        )
 
 
 def _address(row: Mapping[str, Any]) -> str:

@@ -242,6 +242,33 @@ def test_a_day_in_the_link_opens_exactly_that_regression(told: Path) -> None:
     assert any("**closed**" in text for text in said(page))
 
 
+@pytest.mark.parametrize(("ago", "days"), [(0, "28"), (30, "90")])
+def test_the_way_to_lost_time_leads_to_the_days_and_the_jobs_of_the_evidence(
+    told: Path, ago: int, days: str
+) -> None:
+    since = found.SINCE - timedelta(days=ago)
+    page = open_page(OVERVIEW, days="7", workload="production", weight="wall", team="feed")
+    page.switch_page(PAGE)
+    page.query_params.update(TOLD | {"day": since.isoformat()})
+    page.run()
+    next(button for button in page.button if button.label == "Lost time").click().run()
+
+    assert {"area": "trainer_init", "team": "feed", "days": int(days)} == {
+        name: page.session_state[name] for name in ("area", "team", "days")
+    }
+    assert ("all", "gpu") == (page.session_state["workload"], page.session_state["weight"])
+
+
+def test_no_way_leads_to_days_that_no_page_reaches(warehouse: Path) -> None:
+    began = serving.LAST_DAY - timedelta(days=100)
+    over = {"state": "closed", "ended_on": began, "closed_on": began + timedelta(days=1)}
+    publish(warehouse, {"regressions": [found.found(since=began, **over)]})
+    page = open_page(PAGE, **TOLD)
+
+    assert "Lost time" not in [button.label for button in page.button]
+    assert "Lost time reaches back 90 days: not to the days of this." in said(page)
+
+
 def test_the_sentence_and_its_numbers_stand_on_top(told: Path) -> None:
     page = open_page(PAGE, **TOLD)
 
