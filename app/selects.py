@@ -1,4 +1,4 @@
-"""The selects of Overview. They filter, order and divide; sums are the views' business.
+"""The selects that pages share. They filter, order and divide; sums are the views' business.
 
 Those of a window have the parameters team, workload, first day, last day, then what they add.
 """

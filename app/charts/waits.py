@@ -66,7 +66,7 @@ def wait_curves(
     places = [max(value, SHORTEST) for value in known.values()]
     most = max([TWO_HOURS, *places])
     least = min([MINUTE, *places])
-    figure = drawn(
+    return drawn(
         palette,
         height,
         [
@@ -90,9 +90,8 @@ def wait_curves(
         ],
         annotations=[
             {
-                "x": float(
-                    np.log10(places[place])
-                ),  # an annotation on a logarithmic axis stands at the log
+                # an annotation on a logarithmic axis stands at the log
+                "x": float(np.log10(places[place])),
                 "yref": "paper",
                 "y": 1,
                 "yanchor": "bottom",
@@ -105,7 +104,6 @@ def wait_curves(
             for place, (name, value) in enumerate(known.items())
         ],
     )
-    return figure
 
 
 def waits_of_size(

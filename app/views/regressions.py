@@ -21,13 +21,11 @@ from app import (
     words,
 )
 
-FLEET = "fleet"
-
 
 def listed(team: str) -> None:
     """The list, a tab for each state."""
     found = data.frame(regression_rows.LIST, team, regression_rows.ANY)
-    whose = "Fleet" if team == FLEET else words.code(team)
+    whose = "Fleet" if team == filters.FLEET else words.code(team)
     counts = {state: found.filter(state=state).height for state in regression_rows.STATES}
     told = ", ".join(
         f"{words.count(counts[state])} {name}"
@@ -135,7 +133,7 @@ def _day(text: str | None) -> date | None:
         return None
 
 
-chosen = st.session_state.get("team") or FLEET
+chosen = st.session_state.get("team") or filters.FLEET
 try:
     if failure := regression_rows.failure():
         st.error(regression_words.unknown(failure))
