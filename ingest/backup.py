@@ -100,7 +100,7 @@ def restore(source: Backup, folder: Path, judge: Judge, say: Callable[[str], Non
     is_first = not detail.folder(folder).exists()
     detail.folder(folder).mkdir(exist_ok=True)
     aside = folder / _ASIDE
-    _remove(aside)
+    migrations.remove(aside)
     # the writer's file first: what is refused for what it says needs no detail
     names = sorted(source.files, key=lambda name: (name != _FILE, name))
     copies = {name: _copy_of(name, place, folder, number) for place, name in enumerate(names)}
@@ -115,7 +115,7 @@ def restore(source: Backup, folder: Path, judge: Judge, say: Callable[[str], Non
         _end_log(folder / _FILE)
     except BaseException:
         for copy in copies.values():
-            _remove(copy)
+            migrations.remove(copy)
         if is_first:
             with suppress(OSError):
                 detail.folder(folder).rmdir()
@@ -289,8 +289,3 @@ def _sum(path: Path) -> str:
 
 def _write_manifest(path: Path, told: Mapping[str, object]) -> None:
     path.write_text(json.dumps(told, indent=1), encoding="utf-8")
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    path.with_name(path.name + ".wal").unlink(missing_ok=True)

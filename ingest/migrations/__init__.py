@@ -27,13 +27,13 @@ def upgrade(path: Path, version: int) -> None:
     Takes as much free space as the file.
     """
     aside = path.with_suffix(".upgrading")
-    _remove(aside)
+    remove(aside)
     try:
         shutil.copyfile(path, aside)
         _alter(aside, version)
         replace(aside, path)
     except (OSError, duckdb.Error) as error:
-        _remove(aside)
+        remove(aside)
         raise WarehouseUnusable(
             f"{path} has schema {version} and could not be brought to {SCHEMA_VERSION}: {error}. "
             "It is as it was. Mend that, then run the same command again; or ingest the dumps "
@@ -64,6 +64,7 @@ def _alter(path: Path, version: int) -> None:
         connection.execute("checkpoint")
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove the file, and what DuckDB may have left beside it."""
     path.unlink(missing_ok=True)
     path.with_name(path.name + ".wal").unlink(missing_ok=True)
