@@ -68,20 +68,6 @@ def dashboard_json(limits: Thresholds) -> str:
     return json.dumps(built, cls=JSONEncoder, indent=2, sort_keys=True) + "\n"
 
 
-def queries(told: str) -> list[str]:
-    """Every PromQL expression in the dashboard's file."""
-
-    def found(node: object) -> list[str]:
-        if isinstance(node, dict):
-            own = [node["expr"]] if isinstance(node.get("expr"), str) else []
-            return own + [expr for value in node.values() for expr in found(value)]
-        if isinstance(node, list):
-            return [expr for value in node for expr in found(value)]
-        return []
-
-    return found(json.loads(told))
-
-
 def _dashboard(limits: Thresholds) -> dashboard.Dashboard:
     app_url = limits.dashboard_url.rstrip("/")
     built = (

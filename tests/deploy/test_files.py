@@ -19,8 +19,8 @@ from app.palette import AREA_ORDER, DARK
 from deploy import rules, services
 from deploy.__main__ import files
 from deploy.__main__ import main as write_files
-from deploy.dashboard import queries
 from deploy.thresholds import Thresholds, UnusableSettings, read_thresholds
+from tests.deploy.promql import queries
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -21,8 +21,8 @@ import pytest
 import yaml
 
 from deploy.__main__ import files
-from deploy.dashboard import queries
 from deploy.thresholds import Thresholds
+from tests.deploy.promql import queries
 from tests.monitoring.serving import Attempt, Regression, publish
 
 ROOT = Path(__file__).parents[2]
