@@ -18,6 +18,7 @@ from pathlib import Path
 import duckdb
 
 from ingest import calendar, detail
+from ingest.migrations import remove
 from ingest.settings import Settings, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model, regression_tables
@@ -65,7 +66,7 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
     _let_tidy(connection, must=base is None or publication % _TIDY_EVERY == 0)
     if base is not None:
         try:
-            _remove(building)
+            remove(building)
             shutil.copyfile(base, building)
             _choose(connection, is_whole=False)
             _build(connection, building, settings, now)
@@ -87,7 +88,7 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
 
 def build_whole(warehouse: Warehouse, path: Path, settings: Settings, now: datetime) -> None:
     """Write what readers would see of the newest commit into a new file, and publish nothing."""
-    _remove(path)
+    remove(path)
     _choose(warehouse.connection, is_whole=True)
     _build(warehouse.connection, path, settings, now)
 
@@ -314,9 +315,9 @@ def _prune(warehouse: Warehouse) -> None:
     )
     numbered.sort(key=lambda one: one[0] <= _number(current))
     for _, path in numbered[:-KEPT_PUBLICATIONS]:
-        _remove(path)
+        remove(path)
     for leftover in folder.glob("serving-*.building*"):
-        _remove(leftover)
+        remove(leftover)
     *older, _ = [path for _, path in numbered[-KEPT_PUBLICATIONS:]]
     _prune_detail(warehouse, older)
 
@@ -342,7 +343,7 @@ def _prune_detail(warehouse: Warehouse, older: Sequence[Path]) -> None:
             _LOG.warning("%s cannot be read: %s", path, error)
             return
     for name in unlisted:
-        _remove(detail.folder(warehouse.folder) / name)
+        remove(detail.folder(warehouse.folder) / name)
 
 
 def _sync(path: Path) -> None:
@@ -362,8 +363,3 @@ def _point(folder: Path, name: str) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    path.with_name(path.name + ".wal").unlink(missing_ok=True)

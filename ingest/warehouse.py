@@ -23,6 +23,7 @@ import duckdb
 
 from ingest import migrations
 from ingest.errors import WarehouseBusy, WarehouseUnusable
+from ingest.words import first_line
 from queries.damage import is_damage
 from queries.interrupts import reached_by_ctrl_c
 from queries.published import SCHEMA_VERSION, backup_sentence
@@ -160,7 +161,7 @@ def rebuild_command(folder: Path) -> str:
 def damaged(folder: Path, error: Exception) -> str:
     """What to do where the engine says that the file it writes is damaged."""
     return (
-        f"{folder / 'warehouse.duckdb'} is damaged: {str(error).strip().splitlines()[0]}. What is "
+        f"{folder / 'warehouse.duckdb'} is damaged: {first_line(error)}. What is "
         "published is still read. Restore a backup (`ett-warehouse restore DIR --warehouse "
         f"{shlex.quote(str(folder))}`), or ingest the dumps into a new folder (--warehouse)."
     )
@@ -174,7 +175,7 @@ def wants_memory(error: Exception) -> str | None:
         return None
     return (
         f"it takes more memory than storage.memory_limit of ett.toml allows ("
-        f"{str(error).strip().splitlines()[0]}): raise that"
+        f"{first_line(error)}): raise that"
     )
 
 

@@ -5,7 +5,7 @@ Knows nothing of dumps and nothing of pages.
 
 from __future__ import annotations
 
-from queries.model import AREAS, RECOVERY_AREAS, STARTUP_AREAS
+from queries.model import AREAS, STARTUP_AREAS
 from queries.published import (
     SCHEMA_VERSION,
     NothingPublished,
@@ -15,7 +15,6 @@ from queries.published import (
 
 __all__ = [
     "AREAS",
-    "RECOVERY_AREAS",
     "SCHEMA_VERSION",
     "STARTUP_AREAS",
     "NothingPublished",

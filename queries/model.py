@@ -29,8 +29,6 @@ STARTUP_AREAS = (
     "pt2_compile",
     "checkpoint_load",
 )
-# Only start-up can be part of a recovery (METRICS.md section 2).
-RECOVERY_AREAS = STARTUP_AREAS
 AREAS = (
     *STARTUP_AREAS,
     "effective",

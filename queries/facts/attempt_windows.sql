@@ -130,7 +130,6 @@ select
     previous_attempt,
     next_attempt,
     allocation_id,
-    is_restart,
     -- times
     natural_start_us,
     started_us,

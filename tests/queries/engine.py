@@ -10,9 +10,7 @@ from typing import Any
 import duckdb
 
 from ingest import cli
-from queries import AREAS, RECOVERY_AREAS, published
-
-START_UP = tuple(RECOVERY_AREAS)
+from queries import AREAS, published
 
 
 def write_dump(path: Path, events: Iterable[dict[str, Any]]) -> Path:
@@ -54,4 +52,4 @@ def areas(warehouse: Path, job_id: str, attempt: int) -> dict[str, float]:
     )
 
 
-__all__ = ["AREAS", "START_UP", "areas", "ingest", "rows", "table", "write_dump"]
+__all__ = ["AREAS", "areas", "ingest", "rows", "table", "write_dump"]
