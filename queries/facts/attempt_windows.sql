@@ -118,8 +118,20 @@ started as (
         case
             when is_restart then lag(ended_us) over (partition by job_no order by attempt asc)
             else natural_start_us
-        end as started_us
+        end as started_us,
+        -- what is suspended leaves a holding from its end, and so the attempts before the last too
+        max(ended_us) over (partition by job_no, holding)
+        - max(suspended_us) over (partition by job_no, holding) as until_us
     from ended
+
+),
+
+windowed as (
+
+    select
+        *,
+        greatest(started_us, least(ended_us, until_us)) as window_end_us
+    from started
 
 )
 
@@ -134,11 +146,11 @@ select
     natural_start_us,
     started_us,
     ended_us,
-    greatest(started_us, ended_us - suspended_us) as window_end_us,
+    window_end_us,
     first_start_us,
     first_event_us,
     last_sign_us,
-    suspended_us,
+    ended_us - window_end_us as suspended_us,
     -- how
     told_end_us is not null as is_ended,
     is_joined,
@@ -150,4 +162,4 @@ select
         else 'lost'
     end as outcome,
     step_reports
-from started
+from windowed

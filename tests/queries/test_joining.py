@@ -532,6 +532,27 @@ def test_launches_one_after_the_other_in_one_allocation_share_it(fleet: Path) ->
 
 
 story(
+    scheduler=[
+        event | ({"suspended_us": us(600) - us(0)} if event["event"] == "attempt_end" else {})
+        for event in job("fleet:245", ("COMPLETED", 0, 10, 1000))
+    ],
+    trainer=[
+        *life("run-245", "a", 20, 500, scheduler_job="245"),
+        *life("run-245", "b", 600, 990, scheduler_job="245"),
+    ],
+)
+
+
+def test_what_is_suspended_of_an_allocation_leaves_all_of_its_attempts(fleet: Path) -> None:
+    """990 s less 600 s: the last attempt is not as long."""
+    assert [(390.0, 100.0, 350.0), (0.0, 500.0, 0.0)] == rows(
+        fleet,
+        "select wall_seconds, suspended_seconds, effective_seconds + unsaved_seconds "
+        "from attempts where job_id = 'fleet:245' order by attempt",
+    )
+
+
+story(
     scheduler=job("fleet:250", ("NODE_FAIL", 0, 10, 100), ("COMPLETED", 100, 220, 900)),
     trainer=life("run-250", "a", 230, 890, scheduler_job="250"),
 )
