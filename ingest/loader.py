@@ -54,7 +54,8 @@ class Loaded:
     """What one file brought. `unreadable` says why it brought nothing at all.
 
     `is_mute`: every line of it was set aside. No event may also mean that all were known.
-    `most_gpus`: of a job or attempt; None where it tells of none.
+    `most_gpus`: of a job or attempt; None where it tells of none. `late`: events that were left
+    out, because those of their jobs were pruned.
     """
 
     file_no: int
@@ -64,6 +65,7 @@ class Loaded:
     unreadable: str | None = None
     is_mute: bool = False
     most_gpus: int | None = None
+    late: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ def _load(
     ledger.forget_mute(connection, readable)
     ledger.forget_shorter(connection, readable)
     store.deduplicate(connection)
-    retention.turn_away(
+    late = retention.turn_away(
         connection,
         [one.file_no for one in readable if one.incoming.follows is None],
         [one.incoming.grown_from for one in readable if one.incoming.grown_from is not None],
@@ -229,7 +231,7 @@ def _load(
         {one.file_no: one.incoming.follows.lines for one in readable if one.incoming.follows},
     )
     rejects.keep(connection, {one.file_no: one.incoming.grown_from for one in readable})
-    loaded = _loaded(connection, numbered, unreadable, mute)
+    loaded = _loaded(connection, numbered, unreadable, mute, late)
     connection.execute("drop view batch")
     for one in parsed:
         one.release()
@@ -531,6 +533,7 @@ def _loaded(
     numbered: Sequence[Numbered],
     unreadable: dict[int, str],
     mute: Container[int],
+    late: Mapping[int, int],
 ) -> list[Loaded]:
     """What each dump brought."""
     events: dict[int, int] = dict(
@@ -553,6 +556,7 @@ def _loaded(
             unreadable.get(one.file_no),
             one.file_no in mute,
             most_gpus.get(one.file_no),
+            late.get(one.file_no, 0),
         )
         for one in numbered
     ]

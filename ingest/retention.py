@@ -155,18 +155,19 @@ def spare(connection: duckdb.DuckDBPyConnection) -> None:
 
 def turn_away(
     connection: duckdb.DuckDBPyConnection, whole: Sequence[int], shorter: Sequence[int]
-) -> None:
+) -> dict[int, int]:
     """Leave out of `batch` what comes too late for a pruned job, and count it among its anomalies.
 
     Too late is also a trainer's word on a pruned job of the scheduler, and a scheduler's row of a
     job that a pruned trainer ran under: one timeline, whose numbers stand. `whole`: the dumps of
     the batch that are no pieces; `shorter`: those that some of them were before they grew. What
     these told counts no more: the whole tells it again, at every look at a log that grows. Leaves
-    `renamed_jobs`: the pruned ones that are called otherwise from now on.
+    `renamed_jobs`: the pruned ones that are called otherwise from now on. Returns how many events
+    of each dump were left out.
     """
     connection.execute("create or replace temp table renamed_jobs (job_no bigint)")
     if connection.execute("select 1 from pruned_jobs limit 1").fetchone() is None:
-        return
+        return {}
     connection.execute(_LATE)
     _take_back(connection, shorter)
     connection.execute(f"create or replace temp table closed as {_closed(connection)}")
@@ -176,7 +177,13 @@ def turn_away(
         "from batch inner join closed on batch.job_key = closed.job_key "
         "where batch.at_us < closed.before_us group by batch.file_no, closed.shown_no"
     ).fetchone()
+    left_out: dict[int, int] = {}
     if late is not None and late[0]:
+        left_out = dict(
+            connection.execute(
+                "select file_no, sum(events)::bigint from late group by file_no"
+            ).fetchall()
+        )
         connection.execute(
             "create or replace temp table in_time as select batch.* from batch "
             "left join closed on batch.job_key = closed.job_key "
@@ -186,6 +193,7 @@ def turn_away(
         _note_late(connection, whole)
     _forget_none_late(connection)
     _tell_lives_apart(connection)
+    return left_out
 
 
 def refuse_what_cannot_follow(

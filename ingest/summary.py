@@ -85,6 +85,13 @@ class Summary:
             f"{counted(sum(one.unreadable is None for one in self.loaded), 'file')} "
             f"in {seconds:.1f} s"
         )
+        if late := sum(one.late for one in self.loaded):
+            yield (
+                f"{'would leave' if is_dry else 'left'} out {counted(late, 'event')} of jobs whose "
+                "other events were pruned: they come too late"
+            )
+            if not is_dry:
+                yield "they are counted by job in the view anomalies, as late_for_pruned"
         if self.has_no_gpus:
             yield (
                 "none of these jobs has a GPU, and no ratio counts them: "

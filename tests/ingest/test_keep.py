@@ -423,6 +423,29 @@ WALLS = """
 """
 
 
+def test_an_ingest_says_how_much_came_too_late_for_pruned_jobs(
+    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    late = [*later(2, life("day-2", seconds=900)), *later(3, life("day-3", seconds=900))]
+    dump = write_dump(tmp_path / "late.jsonl", [*late, *later(9, life("new"))])
+    capsys.readouterr()
+    ingest(warehouse, "--dry-run", dump)
+    would = capsys.readouterr().out
+    ingest(warehouse, dump)
+    said = capsys.readouterr().out
+
+    assert "would load 4 events of 1 job from 1 file" in would
+    assert would.endswith(
+        "would leave out 8 events of jobs whose other events were pruned: they come too late\n"
+    )
+    assert "loaded 4 events of 1 job from 1 file" in said
+    assert said.endswith(
+        "left out 8 events of jobs whose other events were pruned: they come too late\n"
+        "they are counted by job in the view anomalies, as late_for_pruned\n"
+    )
+
+
 @pytest.mark.parametrize("first", [SCHEDULER, TRAINER])
 def test_another_source_that_comes_too_late_for_a_pruned_job_doubles_no_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
