@@ -6,6 +6,7 @@ one run of a page, which reads one publish from its first line to its last.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import warnings
@@ -202,6 +203,8 @@ def _view(sql: str) -> str:
 
 def _first_line(error: Exception) -> str:
     told = _told(error)
+    if os.strerror(errno.EACCES) in told:  # the engine tells no number of it
+        return f"who runs this needs to read every file of the warehouse: {told}"
     if isinstance(error, _DAMAGED) or is_damage(error):
         return f"a file is missing or damaged, `ett-warehouse check` says what to do: {told}"
     if isinstance(error, _LACKING):

@@ -6,6 +6,7 @@ from contextvars import copy_context
 from datetime import date, datetime
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -124,6 +125,24 @@ def test_a_folder_that_is_a_link_to_itself_is_one_that_cannot_be_read(
     monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path / "loop"))
     with pytest.raises(data.ViewFailed, match="Too many levels of symbolic links"):
         data.published()
+
+
+def test_a_file_that_may_not_be_read_is_not_said_to_be_damaged(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving.publish(warehouse, serving.fleet())
+    data.pin()
+
+    def refuse(_: Path) -> duckdb.DuckDBPyConnection:
+        raise duckdb.IOException('IO Error: Cannot open file "serving-9.duckdb": Permission denied')
+
+    monkeypatch.setattr("app.warehouse.connect", refuse)
+    with pytest.raises(data.ViewFailed) as failure:
+        data.frame("select * from publication")
+
+    assert failure.value.reason.startswith(
+        "who runs this needs to read every file of the warehouse"
+    )
 
 
 def test_detail_is_that_of_the_job_with_the_dump_it_came_from(fleet: Path) -> None:
