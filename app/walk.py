@@ -39,6 +39,7 @@ where ended_day between $1 and $2
 order by is_instrumented desc, ended_at desc, job_id asc
 limit 1
 """
+DRAWN: Final = "select 1 as is_drawn from job_details where job_id = ?"  # its events are there
 FACT: Final = """
 select
     attempts.*,
@@ -87,7 +88,7 @@ def example(published: Mapping[str, Any]) -> tuple[str, int] | None:
     week, ever = (newest - timedelta(days=6), newest), (date.min, date.max)
     for sql, days in ((EXAMPLE, week), (EXAMPLE, ever), (ANY, ever)):
         found = data.row(sql, *days)
-        if found:
+        if found and (sql is ANY or data.row(DRAWN, found["job_id"])):
             return found["job_id"], found["attempt"]
     return None
 

@@ -190,7 +190,7 @@ with parts.card(
         walked = walk.example(published)
         st.caption(
             "An example: the newest attempt that lost training, or the newest of all where none "
-            "did. A link may name another."
+            "did, or its events were pruned. A link may name another."
         )
     if walked is None:
         st.caption("There is no attempt yet.")

@@ -12,6 +12,7 @@ import pytest
 
 import queries
 from app import walk
+from ingest import keep
 from tests.app import serving
 from tests.app.dumps import attempt, ingest
 from tests.app.opening import DATA, markdown, open_page, said, warnings
@@ -85,6 +86,21 @@ def test_without_a_link_the_newest_attempt_that_lost_training_is_walked(walked: 
 
     assert any(text.startswith("Attempt 1 of ` late `") for text in markdown(page))
     assert any("An example" in text for text in said(page))
+
+
+def test_without_a_link_no_pruned_attempt_is_walked_while_others_are_there(
+    ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(ingested, tmp_path / "copy"))
+    events = attempt("kept", 1, START + timedelta(days=9), trains=900)
+    ingest(copy, events, START + timedelta(days=10))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(copy))
+    before = markdown(open_page(DATA))
+    assert 0 == keep.main(["prune", "--before", "2026-03-05", "--warehouse", str(copy)])
+    after = markdown(open_page(DATA))
+
+    assert any(text.startswith("Attempt 1 of ` late `") for text in before)
+    assert any(text.startswith("Attempt 1 of ` kept `") for text in after)
 
 
 def test_the_days_of_an_attempt_are_cut_at_midnight(walked: Path) -> None:
