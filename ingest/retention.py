@@ -352,7 +352,7 @@ def _tell_lives_apart(connection: duckdb.DuckDBPyConnection) -> None:
         "create or replace temp table again as "
         "select pruned.job_no, concat(' until ', reached.day) as until "
         "from pruned_jobs as pruned inner join job_keys as keys "
-        "on pruned.job_no = keys.job_no and pruned.job_key = keys.job_key "
+        "on pruned.job_no = keys.job_no "  # by whichever name: a job may really be called so
         "inner join (select unnest(?) as before_us, unnest(?) as day) as reached "
         "on pruned.before_us = reached.before_us "
         "where keys.job_key in (select job_key from batch)",
@@ -360,6 +360,11 @@ def _tell_lives_apart(connection: duckdb.DuckDBPyConnection) -> None:
     ).fetchone()
     if again is None or not again[0]:
         return
+    connection.execute(  # a name that another job has would make one of both
+        "update again set until = concat(until, until) from job_keys as keys "
+        "where again.job_no = keys.job_no and concat(keys.job_key, until) in "
+        "(select job_key from job_keys union all select job_key from batch)"
+    )
     mine = "select job_no from again"
     connection.execute(f"insert into renamed_jobs {mine}")
     _note_unpublished(connection, mine)

@@ -334,6 +334,25 @@ def test_late_events_of_a_pruned_job_are_an_anomaly_and_later_ones_a_job_of_thei
     assert 0 == warehouse_command("check", warehouse)
 
 
+@pytest.mark.parametrize("is_told_last", [True, False])
+def test_a_job_that_is_really_called_as_a_pruned_one_is_now_is_another(
+    warehouse: Path, tmp_path: Path, is_told_last: bool
+) -> None:
+    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    name = "day-2 until 2026-03-05"
+    dumps = [
+        write_dump(tmp_path / "again.jsonl", later(9, life("day-2", seconds=900))),
+        write_dump(tmp_path / "named.jsonl", later(9, life(name, seconds=300))),
+    ]
+    for dump in dumps if is_told_last else reversed(dumps):
+        ingest(warehouse, dump)
+
+    assert [("day-2", 900.0), (name, 300.0), (f"{name} until 2026-03-05", 600.0)] == rows(
+        warehouse, WALLS
+    )
+    assert 0 == warehouse_command("check", warehouse)
+
+
 def test_a_number_that_was_given_out_again_after_a_prune_is_not_said_to_count_twice(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
