@@ -221,7 +221,7 @@ def _causes(digest: Digest) -> str:
     ]
     head = ("cause", "attributed to", "interruptions", "GPU-hours lost")
     content = _table(head, rows) if rows else "<p>Nothing was interrupted.</p>"
-    return _card("What stopped jobs", which_causes(digest), content)
+    return _card("What stopped jobs", which_causes(digest) if rows else "", content)
 
 
 def _jobs(digest: Digest) -> str:

@@ -76,6 +76,18 @@ def test_weeks_of_the_same_ett_are_compared_though_nothing_moved(
         assert "Nothing moved it." in told
 
 
+def test_of_a_week_without_interruptions_no_order_of_causes_is_told(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quiet = serving.Attempt("job", 1, datetime(2026, 2, 24, 9), {"effective": 600.0})
+    serving.publish(warehouse, serving.Warehouse(attempts=[quiet]))
+    for name in ("md", "html"):
+        said = written(capsys, "--week", WEEK, "--format", name)
+
+        assert "Nothing was interrupted." in said
+        assert "causes first" not in said
+
+
 def test_a_format_that_reports_nothing_is_named_without_marks_of_markdown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
