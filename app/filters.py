@@ -78,6 +78,11 @@ class Scope:
         return self.team, self.workload, first, first + timedelta(days=27)
 
     @property
+    def begins_a_day(self) -> bool:
+        """Whether charts show a day after the window, that is not complete."""
+        return self.newest_day > self.last_day
+
+    @property
     def hours(self) -> str:
         """What is counted: GPU-hours, or hours of attempts."""
         return "GPU-hours" if self.weight == "gpu" else "hours"

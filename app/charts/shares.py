@@ -54,6 +54,7 @@ def unaccounted(teams: pl.DataFrame, limit: float, palette: Palette) -> go.Figur
                 "y": 1,
                 "yref": "paper",
                 "yanchor": "bottom",
+                "xanchor": "right",  # right of the line there may be no room
                 "text": f"alarm at {words.target(limit)}",
                 "showarrow": False,
                 "font": {"size": 12, "color": palette.text},

@@ -68,8 +68,10 @@ with parts.card(
             sql=saves.BY_DAY,
             values=filters.drawn_days(chosen, chosen.weight),
         )
-        if chosen.is_compared:
-            st.caption(words.IN_GREY)
+        parts.caption(
+            words.IN_GREY if chosen.is_compared else "",
+            words.NOT_OVER if chosen.begins_a_day else "",
+        )
 
 # -- the explorer --------------------------------------------------------------------------------
 

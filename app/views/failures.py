@@ -14,7 +14,7 @@ from app.charts.heat import heat
 from app.charts.load import preemption_by_load
 
 COUNTED = ("infra", "all")
-MOST_TEAMS, MOST_ROWS = 12, 200
+MOST_TEAMS, FEW_TEAMS, MOST_ROWS = 12, 3, 200
 LOAD_DAYS = 90  # a line needs more days than a glance at the last week
 
 BY_DAY = """
@@ -204,7 +204,7 @@ with right, parts.card("Preemptions and load", "Is the fleet busier, or did the 
         )
         st.caption(
             f"{stops.load_sentence(load)} A dot a day, {words.days(load_from, chosen.last_day)}; "
-            "the last seven are ringed."
+            "those of the last 7 days are ringed."
         )
 
 # -- whose it is ---------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
             about=about,
             measures=("interruption_loss_gpu_seconds",),
             sql=BY_TEAM,
-            least_width=760,
+            least_width=760 if len(shown) > FEW_TEAMS else parts.LABELLED,
         )
         if len(teams) > len(shown):
             dearest = sum(name in shown for name in teams[: len(shown)])

@@ -176,20 +176,24 @@ else:
         by_day = data.frame(ONE_AREA, *scope, first, newest, chosen.weight)
         then = data.frame(ONE_AREA, *scope, *chosen.previous[2:], chosen.weight)
         with_then = filters.beside(by_day, then, chosen, value="share_ratio")
-        parts.chart(
-            one_area(with_then, area, colours, parts.STANDARD),
-            alt=f"Share lost to {area}: "
-            f"{alts.by_day(by_day, last, 'share_ratio', words.ratio)}. {about}",
-            stem=chosen.stem("lost-time", f"{area}-by-day"),
-            table=filters.with_unit(with_then, chosen),
-            about=about,
-            measures=("share_gpu_ratio",),
-            sql=ONE_AREA,
-        )
-        parts.caption(
-            words.IN_GREY if chosen.is_compared else "",
-            filters.unfinished(by_day.filter(pl.col("share_ratio") > 0), "share_ratio", "Pale"),
-        )
+        if not with_then.select(pl.sum_horizontal("^.*share_ratio$").sum()).item():
+            before = " nor in those before" if chosen.is_compared else ""
+            st.caption(f"Nothing was lost to {words.area(area)} in these days{before}.")
+        else:
+            parts.chart(
+                one_area(with_then, area, colours, parts.STANDARD),
+                alt=f"Share lost to {area}: "
+                f"{alts.by_day(by_day, last, 'share_ratio', words.ratio)}. {about}",
+                stem=chosen.stem("lost-time", f"{area}-by-day"),
+                table=filters.with_unit(with_then, chosen),
+                about=about,
+                measures=("share_gpu_ratio",),
+                sql=ONE_AREA,
+            )
+            parts.caption(
+                words.IN_GREY if chosen.is_compared else "",
+                filters.unfinished(by_day.filter(pl.col("share_ratio") > 0), "share_ratio", "Pale"),
+            )
 
 # -- whose ---------------------------------------------------------------------------------------
 

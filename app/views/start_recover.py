@@ -52,6 +52,7 @@ was = earlier if chosen.is_compared else earlier.clear()
 limits = spread(
     [days.unpivot(on=[*P50, "tts_p90_seconds", "ttr_p90_seconds"]), was.unpivot(on=P50)], "value"
 )
+drawn = 0
 for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.values(), strict=True):
     with column, parts.card(f"{name} by day", question):
         shown = filters.beside(
@@ -84,12 +85,18 @@ for column, (short, name, question) in zip(st.columns(2, gap="small"), WAITS.val
             sql=waits.BY_DAY,
             values=filters.drawn_days(chosen),
         )
-before_that = ", the thin grey line is the p50 of the period before" if chosen.is_compared else ""
-parts.caption(
-    f"The line is the p50, the band reaches to the p90{before_that}. "
-    "Both panels have the same axis.",
-    filters.unfinished(days.with_columns(p50_seconds=pl.coalesce(P50)), "p50_seconds", "Hollow"),
-)
+        drawn += 1
+if drawn:
+    before_that = (
+        ", the thin grey line is the p50 of the period before" if chosen.is_compared else ""
+    )
+    parts.caption(
+        f"The line is the p50, the band reaches to the p90{before_that}.",
+        "Both panels have the same axis." if drawn == len(WAITS) else "",
+        filters.unfinished(
+            days.with_columns(p50_seconds=pl.coalesce(P50)), "p50_seconds", "Hollow"
+        ),
+    )
 
 # -- what it is made of --------------------------------------------------------------------------
 
@@ -102,6 +109,7 @@ def made_of_beside(mine: pl.DataFrame, wait: str) -> pl.DataFrame:
     return filters.marked(filters.beside(mine, then, chosen, "area", value="p50_seconds"), spine)
 
 
+is_made = False
 for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.items(), strict=True):
     with (
         column,
@@ -131,10 +139,12 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
             )
             parts.legend(mine.filter(pl.col("p50_seconds") > 0)["area"].unique().to_list())
             parts.caption(filters.unfinished(filters.marked(mine, spine), "p50_seconds", "Pale"))
-st.caption(
-    "Medians of each area: they do not add up to the median of the whole. Slanted lines: after an "
-    "interruption; the queue, and attempts that died on the way, are not drawn."
-)
+            is_made = True
+if is_made:
+    st.caption(
+        "Medians of each area: they do not add up to the median of the whole. Slanted lines: after "
+        "an interruption; the queue, and attempts that died on the way, are not drawn."
+    )
 
 left, right = st.columns(2, gap="small")
 with left, parts.card("Stages of trainer_init", "Which stage takes longer than before?"):
@@ -308,6 +318,8 @@ with parts.card("PT2 compile", "Does the cache help, and is there more to compil
             measures=("compile_cache_hit_ratio", "recompiles_per_attempt"),
             sql=waits.COMPILES,
         )
+        if chosen.begins_a_day:
+            st.caption(words.NOT_OVER)
 
 left, right = st.columns([1, 2], gap="small")
 with left, parts.card("Shutdown that publishes", "How much of shutdown is publishing the model?"):

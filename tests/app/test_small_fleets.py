@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from app import words
 from ingest import cli
 from tests.app.dumps import Event, attempt, ingest
 from tests.app.opening import (
@@ -90,6 +91,40 @@ def test_what_is_as_before_changed_by_nothing_and_by_no_less(folder: Path, path:
 
     assert any(changes)
     assert {"", "0", "0 s", "0.0 pp", "0.00"} >= set(changes)
+
+
+def test_what_nothing_was_lost_to_is_said_in_place_of_an_empty_chart(folder: Path) -> None:
+    ingest(folder, attempt("a", 1, STARTED, trains=3600.0), AS_OF)
+    page = open_page(LOST, area="hang")
+
+    assert "Nothing was lost to hang in these days." in said(page)
+    assert not any("Share lost to" in each.proto.alt for each in page.get("plotly_chart"))
+
+
+def test_what_is_not_drawn_has_no_words_on_how_to_read_it(folder: Path) -> None:
+    told = [*attempt("a", 1, STARTED, trains=3600.0), *ended_at_once("b", team="search")]
+    ingest(folder, told, AS_OF)
+    one, none = (said(open_page(START, team=team)) for team in ("ranking", "search"))
+
+    assert "The line is the p50, the band reaches to the p90." in one
+    assert not any(each.startswith(("The line is", "Medians of each")) for each in none)
+
+
+def test_a_day_that_is_not_over_is_said_not_to_be_drawn(folder: Path) -> None:
+    told = (
+        attempt(str(day), 1, STARTED + timedelta(days=day), trains=3600.0, saves_every=600.0)
+        for day in range(3)
+    )
+    ingest(folder, [event for events in told for event in events], STARTED + timedelta(days=2.5))
+
+    assert words.NOT_OVER in said(open_page(CHECKPOINTS))
+
+
+def test_the_last_days_of_few_are_not_counted_as_seven(folder: Path) -> None:
+    told = (attempt(str(day), 1, STARTED + timedelta(days=day), trains=60.0) for day in range(3))
+    ingest(folder, [event for events in told for event in events], STARTED + timedelta(days=3))
+
+    assert any("those of the last 7 days are ringed." in each for each in said(open_page(FAILURES)))
 
 
 def of_a_scheduler_alone(folder: Path, day: date, jobs: int = 6) -> None:
