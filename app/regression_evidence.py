@@ -214,8 +214,8 @@ def series(shown: Case, colours: Palette) -> None:
         )
         others = points["series_team"].n_unique() - 1
         st.caption(
-            "Dotted line: this series. Blue: what is expected of a day, and the band in which most "
-            "days lie"
+            "Line with dots: this series. Blue: what is expected of a day, and the band in which "
+            "most days lie"
             + (f". Grey: {words.many(others, 'other team')}" if others else "")
             + (". Diamonds: what was rolled out" if changes.height else "")
             + ". Columns: what stopped attempts in the same days."

@@ -26,6 +26,8 @@ NOT_OVER: Final = "The newest day is not over: its numbers are in the CSV alone.
 SELECT_ROW: Final = "Select a row at its left edge, by key with Shift+Space,"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()<>#+!|~$:-]")
+# what Markdown makes a link of by itself, escaped or not
+_ADDRESS: Final = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 _UNITS: Final = ((86400, 3600, "d", "h"), (3600, 60, "h", "min"), (60, 1, "min", "s"))
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _CUT_FORMULA: Final = re.compile(r"([,;]\s*)(?=[=+@-])")
@@ -209,8 +211,11 @@ def code(text: str, limit: int = 120) -> str:
 
 
 def prose(text: str, limit: int = 60) -> str:
-    """Text within a Markdown sentence: what Markdown or streamlit would read is escaped."""
-    return _MARKUP.sub(r"\\\g<0>", _without_icons(clipped(text, limit)))
+    """Text within a Markdown sentence: what Markdown or streamlit would read is escaped, and an
+    address cut in two.
+    """
+    line = _ADDRESS.sub("\u2060", _without_icons(clipped(text, limit)))  # joiners, as there
+    return _MARKUP.sub(r"\\\g<0>", line)
 
 
 def _without_icons(line: str) -> str:

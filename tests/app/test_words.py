@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -128,6 +129,15 @@ def test_a_name_that_looks_like_an_icon_stays_text() -> None:
     # streamlit turns this into `:material_home:`, within code too
     assert not any(":material/" in shown(":material/home:") for shown in (words.code, words.prose))
     assert "` :\u2060material/home: `" == words.code(":material/home:")
+
+
+@pytest.mark.parametrize("text", ["http://evil.test/x", "WWW.evil.test", "a@evil.test"])
+def test_an_address_within_a_sentence_is_no_link(text: str) -> None:
+    shown = words.prose(text)
+
+    assert text == shown.replace("\u2060", "").replace("\\", "")
+    # as GitHub's Markdown finds them, in what is left once escapes are read
+    assert not re.search(r"https?://|www\.|\w@\w", shown.replace("\\", ""), re.IGNORECASE)
 
 
 def test_long_text_is_cut() -> None:

@@ -125,5 +125,8 @@ def test_hostile_names_are_text(told_hostile_url: str, page: Page, heard: Heard)
     main = page.get_by_test_id("stMain")
 
     assert 0 == main.locator("img[src^='http'], script, a[href*='//evil']").count()
+    open_page(page, told_hostile_url)
+    expect(main).to_contain_text("onerror=alert(1)")
+    assert 0 == main.locator("img[src^='http'], script, a[href*='//evil']").count()
     assert [] == heard.errors
     assert [] == heard.foreign
