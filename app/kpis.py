@@ -282,5 +282,8 @@ def _budget_told(budget: Mapping[str, Any], target: float | None, silent: str) -
     if left < 0:
         return of_days + money.beside(f"overspent by {words.hours(-hours)} GPU-hours", -hours)
     rate = budget["left_days"]
-    at_rate = "" if rate is None else f", {words.compact(rate)} days at this rate"
+    for_days = words.compact(rate)
+    if left and words.is_nothing(for_days):
+        for_days = "under 0.1"
+    at_rate = "" if rate is None else f", {for_days} days at this rate"
     return f"{of_days}{words.hours(hours)} GPU-hours{at_rate}"

@@ -149,6 +149,8 @@ def sentence(
     gained = words.hours(weekly)
     gained = f"under {words.hours(_LEAST_TOLD)}" if words.is_nothing(gained) else gained
     of_whom = "the fleet" if chosen.team == filters.FLEET else name(chosen.team)
+    if chosen.workload != filters.ALL:
+        of_whom = f"the {name(chosen.workload)} workloads of {of_whom}"
     return (
         f"{said}, which is {gained} {chosen.hours} a week less for {of_whom}, whose "
         f"train loop took {words.hours(loop / chosen.days * _WEEK)} a week in these days."

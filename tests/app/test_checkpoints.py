@@ -315,6 +315,12 @@ def test_a_gain_that_rounds_to_nothing_is_told_as_a_bound(saved: Path) -> None:
     assert any("which is under 0.1 GPU-hours a week less" in text for text in markdown(page))
 
 
+def test_a_gain_is_told_of_the_workloads_that_are_chosen(saved: Path) -> None:
+    page = open_page(CHECKPOINTS, days="7", workload="production", b="15", f="3", i="60")
+
+    assert any("less for the ` production ` workloads of the fleet, whose" in t for t in said(page))
+
+
 def test_where_the_model_is_too_coarse_no_gain_is_told(saved: Path) -> None:
     page = open_page(CHECKPOINTS, days="7", b="15", f="50", i="240")
 

@@ -127,6 +127,12 @@ def test_the_last_days_of_few_are_not_counted_as_seven(folder: Path) -> None:
     assert any("those of the last 7 days are ringed." in each for each in said(open_page(FAILURES)))
 
 
+def test_a_budget_that_is_nearly_spent_does_not_last_for_no_time(folder: Path) -> None:
+    ingest(folder, attempt("a", 1, STARTED, trains=904.0), AS_OF)  # of 1,004 s
+
+    assert any(", under 0.1 days at this rate" in each for each in said(open_page(OVERVIEW)))
+
+
 def of_a_scheduler_alone(folder: Path, day: date, jobs: int = 6) -> None:
     """Attempts of the team ranking of which no source says what they did."""
     table = folder / "sacct.txt"
