@@ -322,6 +322,16 @@ def test_a_roll_out_without_a_name_is_shown_as_none(tmp_path: Path) -> None:
     )
 
 
+def test_a_roll_out_names_a_team_as_its_attempts_do(tmp_path: Path) -> None:
+    change = {"ts": "2026-01-07T00:00:00Z", "event": "change", "name": "driver 570"}
+    told = [change | {"team": team} for team in ("ads", "fleet", "fleet (team)")] + [change]
+
+    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "change.jsonl", told))
+    assert [("ads",), ("fleet (team)",), ("fleet (team) (team)",), (None,)] == rows(
+        tmp_path / "warehouse", "select team from changes order by team nulls last"
+    )
+
+
 # -- units ---------------------------------------------------------------------------------------
 
 

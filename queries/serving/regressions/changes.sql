@@ -4,7 +4,12 @@ select distinct
     make_timestamp(events.at_us) as changed_at,
     pieces.day,
     coalesce(events.name, '(none)') as name,
-    events.team,
+    -- as of attempts
+    case
+        when replace(events.team, ' (team)', '') in ('fleet', 'other')
+            then concat(events.team, ' (team)')
+        else events.team
+    end as team,
     events.description
 from warehouse.told_events as events
 left join calendar_pieces as pieces
@@ -13,4 +18,4 @@ left join calendar_pieces as pieces
         and events.at_us >= pieces.from_us
         and events.at_us < pieces.to_us
 where events.event = 'change'
-order by changed_at asc, name asc, events.team asc
+order by changed_at asc, name asc, team asc
