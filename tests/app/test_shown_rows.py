@@ -102,13 +102,20 @@ def _apart(stem: str, table: pl.DataFrame, rows: pl.DataFrame) -> str:
     if not pairs:
         return f"nothing in common: {table.columns} and {rows.columns}"
     mine, theirs = (
-        sorted(map(repr, frame.select(names).rows()))
+        sorted(map(_told, frame.select(names).rows()))
         for frame, names in ((table, list(pairs)), (rows, list(pairs.values())))
     )
     if mine == theirs:
         return ""
     alone = sorted({*mine} ^ {*theirs})
     return f"{len(mine)} rows are drawn, the select has {len(theirs)}: {alone[:3]}"
+
+
+def _told(row: Sequence[object]) -> str:
+    """A row but for the last digits, in which sums differ by the order of what is summed."""
+    return repr(
+        [f"{round(each, 9) + 0.0:.9g}" if isinstance(each, float) else each for each in row]
+    )
 
 
 def _chart(stem: str) -> str:
