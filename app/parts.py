@@ -72,8 +72,11 @@ div[data-testid="stCaptionContainer"] {opacity: 0.8;}
 [class*="st-key-scrolls-"] {overflow-x: auto;}
 [class*="st-key-scrolls-760-"] > [data-testid="stElementContainer"] {min-width: 760px;}
 [class*="st-key-scrolls-340-"] > [data-testid="stElementContainer"] {min-width: 340px;}
-[data-testid="stMetric"] .stMarkdownEllipsis, [data-testid="stMetric"] .stMarkdownEllipsis p
+:is([data-testid="stMetric"], [data-testid="stBaseButton-tertiary"]) .stMarkdownEllipsis,
+:is([data-testid="stMetric"], [data-testid="stBaseButton-tertiary"]) .stMarkdownEllipsis p
     {white-space: normal; overflow: visible;}
+[data-testid="stBaseButton-tertiary"] {text-align: left;}
+[data-testid="stBaseButton-tertiary"] code {white-space: normal; overflow-wrap: anywhere;}
 [data-testid="stMetric"] div:has(> [data-testid="stMetricDelta"]) {flex-wrap: wrap;}
 :focus-visible:not(input, canvas) {outline: 2px solid #257DDA !important; outline-offset: 1px;}
 [data-testid="stMain"]:focus-visible {outline-offset: -2px;}

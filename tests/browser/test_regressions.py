@@ -130,3 +130,14 @@ def test_hostile_names_are_text(told_hostile_url: str, page: Page, heard: Heard)
     assert 0 == main.locator("img[src^='http'], script, a[href*='//evil']").count()
     assert [] == heard.errors
     assert [] == heard.foreign
+
+
+def test_on_a_narrow_screen_a_button_names_all_that_it_leads_to(
+    told_hostile_url: str, page: Page
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    open_page(page, told_hostile_url)
+    labels = page.locator('[data-testid="stBaseButton-tertiary"] .stMarkdownEllipsis')
+    labels.first.wait_for()
+
+    assert {0} == {each.evaluate("e => e.scrollWidth - e.clientWidth") for each in labels.all()}
