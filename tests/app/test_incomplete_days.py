@@ -98,7 +98,7 @@ def test_a_chart_that_draws_a_day_otherwise_says_so(
     path: str, parameters: dict[str, str], looks: list[str]
 ) -> None:
     captions = [each.value for each in open_page(path, days="7", **parameters).caption]
-    told = [each for each in captions if "not complete" in each]
+    told = [each for each in captions if "that is not complete" in each]
 
     assert looks == [
         look

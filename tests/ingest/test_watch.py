@@ -399,9 +399,9 @@ def targets(watcher: Watcher) -> object:
     return seen(watcher, "select ett_ratio from targets")
 
 
-def ingested(watcher: Watcher, dump: Path) -> None:
-    """Another ingest, under the settings that the file of the watcher has now."""
-    done = run(watcher.warehouse, dump, environment={"ETT_CONFIG": str(watcher.settings)})
+def ingested(watcher: Watcher, dump: Path, settings: Path) -> None:
+    """Another ingest, under the settings that this file has now."""
+    done = run(watcher.warehouse, dump, environment={"ETT_CONFIG": str(settings)})
 
     assert 0 == done.status, done.err
 
@@ -416,7 +416,7 @@ def test_settings_that_change_meanwhile_hold_from_then_on(
     watchers.append(watcher)
     until_job(watcher, "a")
     watcher.settings.write_text(at_target(0.75), encoding="utf-8")
-    ingested(watcher, other)
+    ingested(watcher, other, watcher.settings)
     append(log, lines(life("b")))
     until_job(watcher, "b")
     after_another = targets(watcher)
@@ -448,10 +448,11 @@ def test_while_the_settings_are_broken_the_old_ones_hold_and_undo_no_others(
         append(log, lines(life(job)))
         until_job(watcher, job)
     before = targets(watcher)
-    # somebody did
-    watcher.settings.write_text(at_target(0.75), encoding="utf-8")
-    ingested(watcher, other)
+    # somebody did, by a file that the watcher never sees whole
     watcher.settings.write_text("[targets]\nfleet = 8\n", encoding="utf-8")
+    whole = tmp_path / "whole.toml"
+    whole.write_text(at_target(0.75), encoding="utf-8")
+    ingested(watcher, other, whole)
     append(log, lines(life("d")))
     until(watcher, lambda: "Mend that file: until then nothing is loaded." in watcher.said(), "it")
     meanwhile = targets(watcher)
