@@ -78,8 +78,8 @@ class Scope:
         return self.team, self.workload, first, first + timedelta(days=27)
 
     @property
-    def begins_a_day(self) -> bool:
-        """Whether charts show a day after the window, that is not complete."""
+    def has_incomplete_day(self) -> bool:
+        """Whether there are days after the window, none of which is complete."""
         return self.newest_day > self.last_day
 
     @property
@@ -313,8 +313,8 @@ def leave() -> None:
 
 
 def reaching(first: date, last: date | None) -> int | None:
-    """The shortest window that holds both days, or of those too far apart the last one; None for
-    the last: it is not over. None where even the longest window begins later.
+    """The shortest of DAYS in which these days lie, as far as the longest reaches back; None where
+    that holds not even the last one. `last`: None where they go on.
     """
     published = data.row("select last_complete_day, newest_day from publication")
     ends = published["last_complete_day"] or published["newest_day"]

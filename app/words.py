@@ -21,7 +21,7 @@ from typing import Final
 UNKNOWN: Final = "\u2013"
 NOT_MEASURED: Final = "not measured"
 IN_GREY: Final = "In grey: the days that they are compared with."
-NOT_OVER: Final = "The newest day is not complete: its numbers are in the CSV alone."
+NOT_COMPLETE: Final = "The newest day is not complete: its numbers are in the CSV alone."
 # the boxes of a table's rows are out of reach of a keyboard, and nothing else says what is in reach
 SELECT_ROW: Final = "Select a row at its left edge, by key with Shift+Space,"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")

@@ -102,6 +102,17 @@ _IS_NUMBER_OF_PRUNED = """
     inner join pruned_jobs as pruned on jobs.job_no = pruned.job_no
 """
 
+# the new name of a pruned job that another one has already: it would make one of both
+_TAKEN = """
+    update again
+    set until = concat(until, until)
+    from job_keys as keys
+    where
+        again.job_no = keys.job_no
+        and concat(keys.job_key, until) in
+        (select job_key from job_keys union all select job_key from batch)
+"""
+
 # made where something was pruned: how much of a dump was turned away, by the job that is shown
 _LATE = """
     create table if not exists late_events (
@@ -360,11 +371,8 @@ def _tell_lives_apart(connection: duckdb.DuckDBPyConnection) -> None:
     ).fetchone()
     if again is None or not again[0]:
         return
-    connection.execute(  # a name that another job has would make one of both
-        "update again set until = concat(until, until) from job_keys as keys "
-        "where again.job_no = keys.job_no and concat(keys.job_key, until) in "
-        "(select job_key from job_keys union all select job_key from batch)"
-    )
+    while connection.execute(_TAKEN).fetchone() != (0,):
+        pass  # each time longer, and so in the end than any name
     mine = "select job_no from again"
     connection.execute(f"insert into renamed_jobs {mine}")
     _note_unpublished(connection, mine)

@@ -12,7 +12,8 @@ def counted(number: int, word: str) -> str:
 
 def first_line(error: Exception) -> str:
     """What the engine says, without its stop, and without the lines of advice behind it."""
-    return str(error).strip().splitlines()[0].rstrip(".")
+    told = str(error).strip() or type(error).__name__
+    return told.splitlines()[0].rstrip(".")
 
 
 def shown(line: str) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 import polars as pl
 import pytest
 
-from app import parts
+from app import parts, saves
+from app.attempt_areas import areas_of
 from app.warehouse import connect
 from tests.app import found, serving
 from tests.app.opening import (
@@ -53,10 +54,9 @@ TURNED: Final = {
         first_amount=pl.col("amount").filter(~pl.col("is_recovery")).sum(),
         again_amount=pl.col("amount").filter("is_recovery").sum(),
     ),
-    "areas": None,
-    "agreement": None,
+    "areas": lambda rows: areas_of(rows.row(0, named=True)),
+    "agreement": lambda rows: saves.beside(rows.row(0, named=True)),
     "by-size": lambda rows: rows.drop_nulls("day"),
-    "phases": lambda rows: rows,
 }
 
 
@@ -92,10 +92,7 @@ def test_a_select_gives_the_rows_that_are_drawn(
 
 def _apart(stem: str, table: pl.DataFrame, rows: pl.DataFrame) -> str:
     """How the rows of a CSV differ from those of its select; empty where they do not."""
-    turned = TURNED.get(_chart(stem), pl.DataFrame.clone)
-    if turned is None:
-        return ""
-    rows = turned(rows)
+    rows = TURNED.get(_chart(stem), pl.DataFrame.clone)(rows)
     if "_spread_" in stem.replace("-", "_"):  # has steps of the days before alone
         table = table.drop_nulls("share_ratio")
     pairs = {name: other for name in table.columns if (other := _other(name, rows.columns))}

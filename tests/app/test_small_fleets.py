@@ -117,7 +117,7 @@ def test_a_day_that_is_not_over_is_said_not_to_be_drawn(folder: Path) -> None:
     )
     ingest(folder, [event for events in told for event in events], STARTED + timedelta(days=2.5))
 
-    assert words.NOT_OVER in said(open_page(CHECKPOINTS))
+    assert words.NOT_COMPLETE in said(open_page(CHECKPOINTS))
 
 
 def test_the_last_days_of_few_are_not_counted_as_seven(folder: Path) -> None:
