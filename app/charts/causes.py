@@ -14,7 +14,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import axis, drawn, hatched
-from app.charts.days import COLUMN_MS, day_axis
+from app.charts.days import COLUMN_MS, day_axis, opacity
 from app.palette import Palette, translucent
 
 ROW: Final = 30
@@ -81,7 +81,6 @@ def stopped_by_day(
     `spine`: every day of the axis with is_complete; incomplete days are pale. `previous`: day
     (moved onto the axis) and counted, drawn as a thin grey line.
     """
-    complete = dict(spine.select("day", "is_complete").iter_rows())
     traces = [
         {
             "type": "bar",
@@ -91,7 +90,7 @@ def stopped_by_day(
             "name": words.figure(shade.domain),
             "marker": {
                 "color": shade.fill,
-                "opacity": [1.0 if complete.get(day) else 0.45 for day in part["day"]],
+                "opacity": opacity(part.join(spine, on="day", how="left", maintain_order="left")),
                 "line": {"color": palette.background, "width": 1},
                 "pattern": hatched(shade.pattern, palette),
             },

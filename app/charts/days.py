@@ -11,6 +11,7 @@ import polars as pl
 
 from app import words
 
+_PALE: Final = 0.4
 _HALF_DAY: Final = timedelta(hours=12)
 _DAY_MS: Final = 86_400_000
 COLUMN_MS: Final = 0.94 * _DAY_MS  # of a day's column: plotly would draw a single day 1 ms wide
@@ -51,6 +52,11 @@ def told(days: pl.DataFrame) -> pl.DataFrame:
     """
     complete = days.filter("is_complete")
     return days if complete.is_empty() else complete
+
+
+def opacity(days: pl.DataFrame) -> list[float]:
+    """How opaque the columns of these days are: one of a day that is not complete is pale."""
+    return [1.0 if complete else _PALE for complete in days["is_complete"]]
 
 
 def dots(values: pl.Series, size: int, *, is_marked: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import drawn, hatched
-from app.charts.days import COLUMN_MS, day_axis
+from app.charts.days import COLUMN_MS, day_axis, opacity
 from app.palette import AREA_ORDER, RECOVERY_PATTERN, Palette, translucent
 
 
@@ -23,8 +23,8 @@ def made_of(
     *,
     is_recovery: bool,
 ) -> go.Figure:
-    """Columns from `areas`: day, area, p50_seconds. `days`: every day of the axis. `most`: seconds
-    that the axis reaches to. Recoveries are hatched.
+    """Columns from `areas`: day, area, p50_seconds. `days`: day, is_complete of every day of the
+    axis. `most`: seconds that the axis reaches to. Recoveries are hatched.
     """
     ticks = _ticks(most)
     return drawn(
@@ -70,6 +70,7 @@ def _columns(
             "textposition": "none",
             "marker": {
                 "color": palette.area(area),
+                "opacity": opacity(days),
                 "line": {"color": translucent(palette.text, 0.25), "width": 0.5},
                 "pattern": hatched(RECOVERY_PATTERN if is_recovery else "", palette),
             },

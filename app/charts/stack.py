@@ -11,12 +11,11 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import drawn, hatched
-from app.charts.days import COLUMN_MS, day_axis
+from app.charts.days import COLUMN_MS, day_axis, opacity
 from app.charts.marks import target_line
 from app.palette import AREA_ORDER, AREA_PATTERN, RECOVERY_PATTERN, Palette, translucent
 
 FLOOR: Final = 0.6
-_PALE: Final = 0.4
 
 
 def stack(
@@ -59,7 +58,7 @@ def one_area(days: pl.DataFrame, area: str, palette: Palette, height: int) -> go
                 "width": COLUMN_MS,
                 "marker": {
                     **_fill(area, False, palette),
-                    "opacity": [1.0 if complete else _PALE for complete in days["is_complete"]],
+                    "opacity": opacity(days),
                 },
                 "hovertemplate": "%{y:.2%}, %{x|%a %-d %b}<extra></extra>",
             },
@@ -89,7 +88,6 @@ def _columns(
     shares: pl.DataFrame, days: pl.DataFrame, palette: Palette
 ) -> Iterator[dict[str, Any]]:
     spine = days.select("day", "is_complete")
-    opacity = [1.0 if complete else _PALE for complete in spine["is_complete"]]
     parts = shares.partition_by("area", "is_recovery", as_dict=True)
     for area in order():
         for is_recovery in (False, True):
@@ -105,7 +103,7 @@ def _columns(
                 "x": spine["day"].to_numpy(),
                 "y": share.to_numpy(),
                 "width": COLUMN_MS,
-                "marker": {**_fill(area, is_recovery, palette), "opacity": opacity},
+                "marker": {**_fill(area, is_recovery, palette), "opacity": opacity(days)},
                 "hovertemplate": f"{words.figure(name)}<br>%{{y:.2%}}, %{{x|%a %-d %b}}"
                 "<extra></extra>",
             }

@@ -147,7 +147,7 @@ def test_a_day_that_is_not_complete_is_pale() -> None:
     frame = days((0, "infra", "host", 5), (1, "infra", "host", 2))
     [bars] = stopped_by_day(frame, spine(2, incomplete=1), no_previous(), LIGHT, 280).data
 
-    assert (1.0, 0.45) == tuple(bars.marker.opacity)
+    assert (1.0, 0.4) == tuple(bars.marker.opacity)
 
 
 def test_the_period_before_is_a_thin_line() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -97,8 +98,10 @@ def test_a_csv_that_holds_a_day_that_is_not_over_says_so(
 def test_a_chart_that_draws_a_day_otherwise_says_so(
     path: str, parameters: dict[str, str], looks: list[str]
 ) -> None:
-    captions = [each.value for each in open_page(path, days="7", **parameters).caption]
-    told = [each for each in captions if "that is not complete" in each]
+    page = open_page(path, days="7", **parameters)
+    told = [each.value for each in page.caption if "that is not complete" in each.value]
+    figures = [json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")]
+    pale = [any(map(_is_pale, figure)) for figure in figures]
 
     assert looks == [
         look
@@ -106,6 +109,13 @@ def test_a_chart_that_draws_a_day_otherwise_says_so(
         if any(f"{look}: Sun 15 Mar, a day that is not complete." in each for each in told)
     ]
     assert bool(looks) == bool(told)
+    assert sum(pale) == sum("Pale: " in each for each in told)
+
+
+def _is_pale(trace: dict[str, Any]) -> bool:
+    """Whether the last of its columns, and no other, lets through what is behind it."""
+    opacity = trace.get("marker", {}).get("opacity")
+    return isinstance(opacity, list) and opacity[-1] < 1 == min([*opacity[:-1], 1])
 
 
 def test_words_for_a_chart_leave_out_what_is_not_over() -> None:
