@@ -16,6 +16,7 @@ from app.palette import Palette, translucent
 
 HEIGHT: Final = 52  # pixels
 _TOP, _BOTTOM = 3.0, 49.0  # of the ink: a line is half outside of its points
+_EDGE: Final = 2.0  # a line on the lower edge would be half outside
 _WIDTH: Final = 200.0  # stretched to the card's
 _WIDEST_BAR: Final = 12.0  # of few days: a bar as wide as the card is no bar
 _Point = tuple[float, float]
@@ -45,13 +46,15 @@ def small_team(
 ) -> str:
     """HTML of one team's ratios by day over the fleet's in grey; every team on the same axis.
 
-    Null: a gap. What lies below the axis is cut. `told`: a day in words, shown under the pointer.
+    Null: a gap. What lies below the axis is drawn at its edge. `told`: a day in words, shown under
+    the pointer.
     """
     low, high = bounds
     step = _WIDTH / max(len(own), 1)
 
     def at(place: int, value: float) -> _Point:
-        return (place + 0.5) * step, (high - value) / (high - low) * height
+        y = (high - value) / (high - low) * height
+        return (place + 0.5) * step, min(y, height - _EDGE)
 
     def lines(series: Sequence[float | None], colour: str, width: float) -> str:
         return "".join(_stroke(points, colour, width) for points in _stretches(series, at))

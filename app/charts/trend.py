@@ -57,12 +57,14 @@ def ett_by_day(
 def bounds(
     fleet: pl.DataFrame, teams: Sequence[pl.DataFrame], targets: Sequence[float | None]
 ) -> tuple[float, float]:
-    """Axis limits that hold the fleet's ETT, the targets, and the teams' ETT down to a half.
+    """Axis limits that hold the fleet's ETT, the targets, each team's usual day, and any day of a
+    team down to a half.
 
     A day on which a small team trained next to nothing would else flatten every figure.
     """
     aims = [target for target in targets if target is not None]
-    floor = min(_lowest([fleet]), *aims, max(_lowest([fleet, *teams]), _HALF))
+    usual = [_middle(team) for team in teams]
+    floor = min(_lowest([fleet]), *aims, *usual, max(_lowest([fleet, *teams]), _HALF))
     return max(0.0, floor - 0.02), 1.0
 
 
@@ -75,6 +77,11 @@ def _range(frames: Sequence[pl.DataFrame], target: float | None) -> tuple[float,
 def _lowest(frames: Sequence[pl.DataFrame]) -> float:
     values = pl.concat([frame["ett_ratio"].cast(pl.Float64) for frame in frames]).drop_nulls()
     return float(values.to_numpy().min()) if values.len() else 1.0
+
+
+def _middle(team: pl.DataFrame) -> float:
+    middle = team["ett_ratio"].cast(pl.Float64).median()
+    return middle if isinstance(middle, float) else 1.0
 
 
 def _line(days: pl.DataFrame, palette: Palette, width: float, marked: bool) -> dict[str, Any]:

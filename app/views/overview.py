@@ -221,6 +221,11 @@ if team == filters.FLEET:
                             height=parts.SPARKLINE,
                         )
                     )
+        if not silent and any(
+            each.filter(pl.col("is_complete") & (pl.col("ett_ratio") < axes[0])).height
+            for each in series.values()
+        ):
+            st.caption(f"Days below {words.ratio(axes[0])} are drawn at the lower edge.")
         parts.footer(
             stem=chosen.stem("overview", "teams"),
             table=filters.with_unit(teams, chosen).join(

@@ -220,8 +220,12 @@ def test_what_got_worse_is_marked_on_the_axis() -> None:
 def test_a_small_team_does_not_flatten_the_others() -> None:
     fleet = days(0.9, 0.8)
 
-    assert (pytest.approx(0.48), 1.0) == bounds(fleet, [days(0.1, 0.9)], [0.9])
-    assert (pytest.approx(0.28), 1.0) == bounds(days(0.3), [days(0.1)], [0.9, None])
+    assert (pytest.approx(0.48), 1.0) == bounds(fleet, [days(0.1, 0.9, 0.9)], [0.9])
+    assert (pytest.approx(0.28), 1.0) == bounds(days(0.3), [days(0.4), days(0.3).clear()], [None])
+
+
+def test_the_usual_day_of_each_team_is_on_the_axis() -> None:
+    assert (pytest.approx(0.18), 1.0) == bounds(days(0.9), [days(0.1, 0.2, 0.9)], [0.9])
 
 
 def test_team_names_are_no_markup_in_a_chart() -> None:

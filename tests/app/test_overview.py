@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,17 @@ def test_each_team_is_drawn_against_its_own_target(
     open_page()
 
     assert {0.8, 0.9} == set(aims)
+
+
+def test_it_says_where_a_day_of_a_team_is_below_the_axis(warehouse: Path) -> None:
+    feed, ads = {"effective": 900.0, "hang": 100.0}, {"effective": 90.0, "hang": 10.0}
+    days = [datetime(2026, 3, day, 9) for day in (1, 2, 3)]
+    attempts = [serving.Attempt("feed", each.day, each, feed, team="feed") for each in days]
+    attempts += [serving.Attempt("ads", each.day, each, ads, team="ads") for each in days]
+    attempts[-2] = replace(attempts[-2], areas={"effective": 10.0, "hang": 90.0})
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+
+    assert "Days below 48.0 % are drawn at the lower edge." in said(open_page())
 
 
 def test_the_loss_budget_is_what_the_target_leaves(fleet: Path) -> None:

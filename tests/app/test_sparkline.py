@@ -86,6 +86,10 @@ def test_a_team_is_drawn_over_the_fleet_on_the_axis_of_all_teams() -> None:
     assert picture.index(LIGHT.comparison) < picture.index(LIGHT.area("effective"))
 
 
+def test_a_day_below_the_axis_is_drawn_at_its_edge() -> None:
+    assert [94.0, 48.0, 48.0] == stroke(team(0.1, 0.75), LIGHT.area("effective"))
+
+
 def test_the_target_is_dashed_and_only_there_where_one_is_set() -> None:
     assert [19.2, 19.2, 19.2] == stroke(team(1.0), LIGHT.text)
     assert "stroke-dasharray" not in team(1.0, target=None)
