@@ -21,6 +21,14 @@ ALARM: Final = 0.10  # uncategorised share; above, naming causes comes before me
 
 # $5: attribution
 ENDS: Final = "from window_ends($1, $2, $3, $4, $5) order by day nulls first"
+# $5: attribution
+LEFT_OUT: Final = """
+select attribution, sum(interruptions) as interruptions
+from window_interruptions($1, $2, $3, $4)
+where attribution <> $5
+group by attribution
+order by interruptions desc, attribution
+"""
 
 _MORE: Final = (
     (100, "A hundred more jobs running go"),
@@ -44,12 +52,12 @@ def _row(chosen: filters.Scope, counted: str, opened: openings.Opened) -> None:
     days = data.frame(ENDS, *chosen.month, counted).drop_nulls("day")
     measures = words.glossary()
     if counted == "infra" and now["interruptions"]:
+        left = data.frame(LEFT_OUT, *chosen.now, counted)
+        others = alts.listed((name, words.count(number)) for name, number in left.rows())
         st.caption(
             f"Counted below: {words.count(now['counted'])} of "
-            f"{words.many(now['interruptions'], 'interruption')}. Not counted are "
-            f"{words.many(_preempted_otherwise(now), 'preemption')} and "
-            f"{words.count(now['uncategorised_interruptions'])} without a known cause, among "
-            "others; choose all to see them."
+            f"{words.many(now['interruptions'], 'interruption')}."
+            + (f" Not counted, by attribution: {others}; choose all to see them." if others else "")
         )
     with st.grid(5, min_column_width=150, gap="small"):
         tiles.kpi(
@@ -136,12 +144,6 @@ def _failures_alone(now: Mapping[str, Any], counted: str) -> str:
         rate = _rate(now["failures_per_1000_gpu_days"])
         told.append(f"one in {between} GPU-hours, {rate} per 1,000 GPU-days{of_known}")
     return " \u00b7 ".join(told) + "."
-
-
-def _preempted_otherwise(now: Mapping[str, Any]) -> int:
-    """Preemptions that infrastructure did not cause: one of its faults may end an attempt so."""
-    preempted_by_infra: int = now["infra_interruptions"] - now["infra_failures"]
-    return int(now["preempted"]) - preempted_by_infra
 
 
 def legend(drawn: Sequence[Shade], palette: Palette) -> None:
