@@ -136,7 +136,8 @@ _DETAIL = """
     numbered as (
         select
             *,
-            count(*) filter (where not coalesce(goes_on, false)) over (
+            -- a count with a filter would be told anew for each row, from the first on
+            sum(case when goes_on then 0 else 1 end) over (
                 partition by attempt, kind order by started_us rows unbounded preceding
             ) as piece
         from told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextvars import copy_context
 from datetime import date, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from app import data
+from queries import frames
 from tests.app import serving
 
 
@@ -152,6 +154,30 @@ def test_detail_is_that_of_the_job_with_the_dump_it_came_from(fleet: Path) -> No
     assert set(range(1, 35)) == set(detail["attempt"])
     assert {"stubborn"} == set(detail["job_id"])
     assert {None, "dumps/events-0303.jsonl.gz"} == set(detail["file"])
+
+
+def test_the_detail_of_many_saves_takes_about_as_long_as_to_sort_them(warehouse: Path) -> None:
+    saving = {"effective": 60.0, "checkpoint_save": 2.0}
+    attempt = serving.Attempt("saver", 1, datetime(2026, 3, 3, 9), saving)
+    serving.publish(warehouse, serving.Warehouse(attempts=[attempt]))
+    [file] = (warehouse / "detail").iterdir()
+    areas = pl.read_parquet(file).filter(pl.col("kind") == "area")
+    moved = pl.int_range(pl.len()).floordiv(2) * 62_000_000
+    many = pl.concat([areas] * 100_000).with_columns(
+        pl.col("started_us") + moved, pl.col("ended_us") + moved
+    )
+    many.write_parquet(file)
+    data.pin()
+
+    began = time.perf_counter()
+    with duckdb.connect() as plain:
+        frames.told(plain, f"select * from '{file}' order by started_us, ended_us")
+    sorted_at = time.perf_counter()
+    told = data.detail("saver")
+
+    assert many.height == told.height
+    # about six times as long; what looks back on all rows for each takes over a hundred times
+    assert time.perf_counter() - sorted_at < 25 * (sorted_at - began)
 
 
 def test_a_job_that_is_not_there_has_no_detail(fleet: Path) -> None:
