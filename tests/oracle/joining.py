@@ -183,8 +183,8 @@ def chains_of(job_key: str, told: Iterable[Told]) -> list[Chain]:
 
 def was_revoked(chain: Chain) -> bool:
     """Whether another cluster took it, so that it never runs on its own."""
-    states = {row.state for _, row in chain.waiting}
-    return not chain.allocations and states == {"REVOKED"}
+    held = [row for allocation in chain.allocations for row in allocation.rows]
+    return {row.state for row in [*held, *(row for _, row in chain.waiting)]} == {"REVOKED"}
 
 
 def rows_of(told: Iterable[Told]) -> list[Row]:
@@ -216,6 +216,7 @@ def row_of(key: str, told: list[Told]) -> Row:
             one.fields.get("gpus", -1),
             OUTCOMES.index(one.fields.get("outcome")),
             one.fields.get("category", ""),
+            one.fields.get("suspended_us", 0),
         ),
     ):
         kind = one.fields["event"]
@@ -991,6 +992,7 @@ def event_of(one: Told, attempt: int, teller: str, launch: str | None) -> Event:
         source=one.dump.source,
         teller=teller,
         launch=launch,
+        suspended=said.get("suspended_us", 0),
     )
 
 

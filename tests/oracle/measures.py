@@ -204,6 +204,7 @@ class Event:
     teller: str = ""
     launch: str | None = None
     is_scheduler: bool = False
+    suspended: int = 0
 
     @property
     def is_of_an_attempt(self) -> bool:
@@ -336,7 +337,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """An attempt from its start to its end. `events` are all it said, its queue included."""
+    """An attempt from its start to its end. `events` are all it said, its queue included. `until`:
+    where what was suspended of its allocation begins to be taken from it.
+    """
 
     number: int
     events: tuple[Event, ...]
@@ -346,6 +349,7 @@ class Life:
     outcome: str
     failure_category: str | None
     allotment: Allotment = field(default=NOTHING)
+    until: int | None = None
 
     @property
     def is_interruption(self) -> bool:
@@ -353,7 +357,8 @@ class Life:
 
     @property
     def window(self) -> Window:
-        return Window(self.started, self.ended)  # a native dump suspends nothing
+        end = self.ended if self.until is None else min(self.ended, self.until)
+        return Window(self.started, max(self.started, end))
 
 
 def lives_of(
@@ -377,7 +382,25 @@ def lives_of(
         )
         stale_before = (clock if allotment.clock is None else allotment.clock) - stale_after_us
         lives.append(life_of(number, events, lives[-1:], successor_start, stale_before, allotment))
-    return lives
+    return [life for held in holdings(lives) for life in less_suspended(held)]
+
+
+def holdings(lives: Iterable[Life]) -> list[list[Life]]:
+    """The attempts that follow one another in one allocation; one without is alone."""
+    found: list[list[Life]] = []
+    for life in lives:
+        held = life.allocation_id
+        if found and held is not None and found[-1][-1].allocation_id == held:
+            found[-1].append(life)
+        else:
+            found.append([life])
+    return found
+
+
+def less_suspended(held: Sequence[Life]) -> list[Life]:
+    """R5: what a row of an allocation says was suspended is taken from its end."""
+    until = held[-1].ended - max(event.suspended for life in held for event in life.events)
+    return [replace(life, until=until) for life in held]
 
 
 def attempt_numbers(job: Iterable[Event]) -> list[int]:

@@ -200,6 +200,7 @@ def _say_row(
     }
     if cluster:
         of_row["cluster"] = cluster
+    rng = fleet.rng
     told = fleet.events[SCHEDULER]
     queue_end = begin if begin is not None else end
     queue: Fields = {"at_us": submitted, "event": "phase_start", "phase": "queue"}
@@ -213,20 +214,26 @@ def _say_row(
     if gpus is not None:
         start["gpus"] = gpus
     told.append(of_row | start)
+    suspended: Fields = {}
+    if end > begin and fleet.chance(0.2):
+        seconds = rng.randint(1, (end - begin) // SECOND_US)
+        suspended = {"suspended_us": rng.choice((1, seconds)) * SECOND_US}
     if state in {"RUNNING", "RESIZING"}:
-        told.append(of_row | {"at_us": end, "event": "alive"})
+        told.append(of_row | {"at_us": end, "event": "alive"} | suspended)
         return
     if fleet.chance(0.15):  # an earlier dump saw it run
         seen = begin + (end - begin) // 2
         running: Fields = {"at_us": seen, "event": "alive", "row_state": "RUNNING"}
         if fleet.chance(0.5):  # and had a column that later ones have not
             running["team"] = "search"
+        if suspended and fleet.chance(0.5):
+            running["suspended_us"] = rng.choice((1, 5)) * SECOND_US
         told.append(of_row | running)
     outcome, category = ENDS[state]
     ended: Fields = {"at_us": end, "event": "attempt_end", "outcome": outcome}
     if category:
         ended["category"] = category
-    told.append(of_row | ended)
+    told.append(of_row | ended | suspended)
 
 
 # What one source of a trainer says
