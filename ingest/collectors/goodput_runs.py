@@ -90,6 +90,8 @@ class Job:
     def take(self, entry: Entry | Operation) -> Iterator[Event]:
         """The events that an entry makes certain; some are of steps before it."""
         if isinstance(entry, Operation) and entry.is_save:
+            # what it blocks is no part of the step beside which it is told
+            self.run.inside.append((entry.at_us, entry.until_us))
             yield from _operation(entry, self.run)
         elif isinstance(entry, Operation) or entry.what in _START_UP:
             yield from self._start_up(entry)

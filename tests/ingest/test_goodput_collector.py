@@ -290,6 +290,24 @@ def test_a_stall_beside_an_evaluation_is_worth_its_step_too() -> None:
     )
 
 
+def test_a_step_that_a_save_blocks_in_its_middle_trains_before_and_after_it() -> None:
+    saved = orbax(
+        event_type="save",
+        step=30,
+        synchronous=True,
+        checkpoint_manager_blocking_start_time=at(222),
+        checkpoint_manager_blocking_duration_secs=20,
+    )
+    lines = [*launch(0), *steps(0, 30, 40), saved, *steps(31, 60, 246), end(426)]
+    areas = seconds_by_area(attempts(read(*lines)))
+
+    assert (61 * STEP, 20, 5) == (
+        areas["effective"],
+        areas["checkpoint_save"],
+        areas["unaccounted"],
+    )
+
+
 def test_what_follows_the_last_step_is_not_training() -> None:
     areas = seconds_by_area(attempts(read(*launch(0), *steps(0, 30, 40), end(400))))
 
