@@ -193,13 +193,27 @@ begun as (
 weighed as (
 
     -- the GPUs of some attempt are known: what it spent nothing on took 0 GPU-seconds, not unknown
-    select distinct
+    select
         team,
         workload,
         day,
         0 as none_us
     from present
     where gpus is not null
+
+    union distinct
+
+    -- one that was suspended all of its first day has no wall time there
+    select
+        facts.team,
+        facts.workload,
+        facts.started_day as day,
+        0 as none_us
+    from attempt_facts_kept as facts
+    inner join touched_days as touched on facts.started_day = touched.day
+    where
+        facts.is_counted
+        and facts.gpus is not null
 
 ),
 

@@ -131,6 +131,22 @@ def test_a_day_with_no_more_than_an_end_took_no_gpu_seconds_and_knows_of_no_save
     )
 
 
+def test_a_day_that_an_attempt_began_on_and_was_suspended_all_of_took_no_gpu_seconds(
+    tmp_path: Path,
+) -> None:
+    begins_suspended = Suspended(1, datetime(2026, 3, 1, 23), 0, 2 * 3600)
+    lines = ["JobID|Account|State|Start|End|Elapsed|Suspended|AllocTRES", line_of(begins_suspended)]
+    dump = tmp_path / "sacct.txt"
+    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+    assert [(1, 0, 0, 0), (2, 0, 0, 0)] == rows(
+        tmp_path / "warehouse",
+        "select day(day), wall_seconds, gpu_seconds, uninstrumented_gpu_seconds "
+        "from team_day where team = 'vision' and workload = 'all' order by day",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Suspended:
     """A scheduler's row, in seconds of UTC."""
