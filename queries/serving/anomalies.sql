@@ -16,9 +16,25 @@ select
     cast(null as bigint) as attempt,
     'clock_offset' as kind,
     concat(
-        source, ' is ', round(abs(estimate_seconds), 1), ' s ',
-        case when estimate_seconds > 0 then 'ahead of ' else 'behind ' end, reference, ' in ',
-        attempts, ' attempts'
+        source, ' is ', case when low_seconds is null then 'at least ' else 'about ' end,
+        round(abs(estimate_seconds), 1), ' s ',
+        case when estimate_seconds > 0 then 'ahead of ' else 'behind ' end, reference,
+        -- the estimate is the middle of what may be; trainers that begin late leave much room
+        case
+            when low_seconds is not null
+                then concat(
+                    ' (',
+                    round(least(
+                        low_seconds * sign(estimate_seconds), high_seconds * sign(estimate_seconds)
+                    ), 1),
+                    ' to ',
+                    round(greatest(
+                        low_seconds * sign(estimate_seconds), high_seconds * sign(estimate_seconds)
+                    ), 1),
+                    ' s)'
+                )
+        end,
+        ' in ', attempts, ' attempts'
     ) as detail
 from clock_offsets
 where abs(estimate_seconds) > 2

@@ -883,7 +883,12 @@ def test_a_job_is_instrumented_if_training_was_told_though_its_format_need_not(
 
 @pytest.mark.parametrize(
     ("ahead", "estimate", "listed"),
-    [(0, 0.0, []), (1, 0.0, []), (30, 29.5, ["ahead of"]), (-30, -30.5, ["behind"])],
+    [
+        (0, 0.0, []),
+        (1, 0.0, []),
+        (30, 29.5, [f"about 29.5 s ahead of {SCHEDULER} (28.0 to 31.0 s) in 1 "]),
+        (-30, -30.5, [f"about 30.5 s behind {SCHEDULER} (29.0 to 32.0 s) in 1 "]),
+    ],
 )
 def test_clocks_that_are_apart_are_shown_and_never_mended(
     ahead: int, estimate: float, listed: list[str], load: Load
@@ -898,6 +903,19 @@ def test_clocks_that_are_apart_are_shown_and_never_mended(
     told = rows(warehouse, "select job_id, detail from anomalies where kind = 'clock_offset'")
     assert [None] * len(listed) == [job_id for job_id, _ in told]
     assert all(word in detail for word, (_, detail) in zip(listed, told, strict=True))
+
+
+def test_a_source_of_whose_ends_none_is_told_is_behind_by_at_least_its_first_word(
+    load: Load,
+) -> None:
+    warehouse = load(
+        (SCHEDULER, job("95", ("PREEMPTED", 0, 40, 1000))),
+        (TRAINER, life("run", "a", 10, 970, scheduler_job="95")),
+    )
+
+    assert [(f"{TRAINER} is at least 30.0 s behind {SCHEDULER} in 1 attempts",)] == rows(
+        warehouse, "select detail from anomalies where kind = 'clock_offset'"
+    )
 
 
 def test_what_a_scheduler_killed_may_outlive_its_allocation(load: Load) -> None:
