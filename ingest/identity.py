@@ -15,6 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
+from ingest.collectors.slurm_values import is_job
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Item, Rejected, events_of
 
@@ -138,7 +139,10 @@ def _given(
 def _checked(rule: IdentityRule, name: str, group: str, value: str) -> str:
     wanted = {
         "attempt": ("a number from 1", value.isascii() and value.isdecimal() and int(value) > 0),
-        "scheduler_job": ("digits", value.isascii() and value.isdecimal()),
+        "scheduler_job": (
+            "digits, as in 17, 17_3 or 17+1",
+            (value.isascii() and value.isdecimal()) or is_job(value),
+        ),
     }
     form, fits = wanted.get(group, (f"1 to {_LONGEST} characters", 0 < len(value) <= _LONGEST))
     if not fits or len(value) > _LONGEST:

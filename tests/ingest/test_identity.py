@@ -160,12 +160,21 @@ def test_rows_of_a_scheduler_say_themselves_whose_they_are() -> None:
     ]
 
 
+@pytest.mark.parametrize("number", ["17", "17_3", "17+1", "0017"])
+def test_a_job_of_a_scheduler_may_be_the_task_of_an_array_or_a_part(number: str) -> None:
+    rules = (IdentityRule("job_id", r"^exp-(?P<scheduler_job>[\d_+]+)$"),)
+
+    assert [number] == [
+        event["scheduler_job"] for event in identify(rules, {"job_id": f"exp-{number}"})
+    ]
+
+
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
         ("(?P<attempt>ads)", "attempt 'ads', which must be a number from 1"),
         ("-(?P<attempt>0)", "attempt '0', which must be a number from 1"),
-        ("(?P<scheduler_job>ads)", "scheduler_job 'ads', which must be digits"),
+        ("(?P<scheduler_job>ads)", "scheduler_job 'ads', which must be digits, as in 17, "),
         ("(?P<job_id>)", "job_id '', which must be 1 to 256 characters"),
     ],
 )
