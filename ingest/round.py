@@ -51,13 +51,16 @@ class _Tally:
 
 
 class Round:
-    """`load` what is due; publishes at most every `publish_every`."""
+    """`load` what is due; publishes at most every `publish_every`. `tell` is called meanwhile."""
 
-    def __init__(self, opened: Warehouse, watch: Watch, news: News, stop: Ending) -> None:
+    def __init__(
+        self, opened: Warehouse, watch: Watch, news: News, stop: Ending, tell: Callable[[], None]
+    ) -> None:
         self._warehouse = opened
         self._watch = watch
         self._news = news
         self._stop = stop
+        self._tell = tell
         self._moment = watch.moment()
         self._tally = _Tally()
         copies = scratch(opened.folder) / "in"
@@ -98,6 +101,7 @@ class Round:
                 if time.monotonic() - (published or began) >= every:
                     self._publish()
                     published = time.monotonic()
+                self._tell()
             due = [] if self._stop.is_set() or is_end else more
         self._is_known()
         shutil.rmtree(self._follower.copies, ignore_errors=True)
@@ -166,8 +170,13 @@ class Round:
         if not batch:
             return []
         parsed = [time.monotonic()]
+
+        def advance(_: int) -> None:
+            parsed.append(time.monotonic())
+            self._tell()
+
         try:
-            loaded = self._load_together(batch, lambda _: parsed.append(time.monotonic()))
+            loaded = self._load_together(batch, advance)
         except _OF_ONE_FILE as error:
             if len(batch) == 1:
                 self._fail(batch[0], f"{batch[0].then.name}: {error}")

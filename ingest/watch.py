@@ -165,9 +165,10 @@ class _Watcher:
             storage = watch.settings.storage
             patience = _LAST_WAIT_SECONDS if is_end else 0
             with warehouse.opened(watch.folder, lambda _: None, patience, storage) as opened:
+                self._tell()  # what follows may take hours
                 facts.prepare(opened)
                 self._follow_settings(opened)
-                round_ = Round(opened, self._watch, self._news, self._stop)
+                round_ = Round(opened, self._watch, self._news, self._stop, self._tell)
                 return round_.load(due, is_end=is_end)
         except WarehouseBusy as error:
             self._troubles.tell("load", error, f"waiting: {error}")

@@ -48,6 +48,7 @@ class Looks:
     folder: Path
     arguments: tuple[str, ...]
     settings: Settings = field(default_factory=Settings)
+    tell: Callable[[], None] = lambda: None
     news: Unhurried = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +67,7 @@ class Looks:
             facts.prepare(opened)
             due = self.news.due()
             # on a slow machine it publishes on the way, and then it is too early to publish again
-            while not Round(opened, watch, self.news, Ending()).load(due):
+            while not Round(opened, watch, self.news, Ending(), self.tell).load(due):
                 due = []
 
     def ledger(self) -> list[tuple[object, ...]]:
@@ -409,6 +410,21 @@ def test_a_log_in_which_nobody_wrote_is_nothing_to_speak_of_once_it_is_packed_ei
     [said] = caplog.messages
     assert f"left aside {log.with_name('broken.gz')}: it gives no line: its gzip stream is" in said
     assert 0 == watched.news.backlog()
+
+
+def test_how_much_waits_is_told_while_a_long_round_is_under_way(
+    watched: Looks, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "BATCH_FILES", 1)
+    watched.settings = Settings(publish_every=timedelta(microseconds=1))
+    told: list[int] = []
+    watched.tell = lambda: told.append(watched.news.backlog())
+    for name in ("x.log", "y.log", "z.log"):
+        log.with_name(name).write_text(lines(name), encoding="utf-8")
+    watched.look()
+
+    assert sorted(told, reverse=True) == told
+    assert {3, 2, 1, 0} == set(told)
 
 
 def test_of_two_files_of_one_content_none_waits_when_the_first_is_published(

@@ -112,6 +112,12 @@ def told(watcher: Watcher) -> watching.Watching:
     return said
 
 
+def until_success(watcher: Watcher) -> None:
+    """Wait until all is loaded and published: what fails from then on is tried again."""
+    published_at = (watcher.warehouse / "CURRENT").stat().st_mtime
+    until(watcher, lambda: (told(watcher).succeeded_at or 0) >= published_at, "a first success")
+
+
 def test_what_a_folder_hides_from_it_is_named_once(tmp_path: Path, watchers: list[Watcher]) -> None:
     logs, away = tmp_path / "logs", tmp_path / "away"
     for folder in (logs / "moved", logs / "closed"):
@@ -171,7 +177,7 @@ def test_nothing_is_published_where_nothing_changes(
     watcher = start(tmp_path / "warehouse", log)
     watchers.append(watcher)
     until_job(watcher, "a")
-    until(watcher, lambda: told(watcher).backlog_files == 0, "a first success")
+    until_success(watcher)
     before, said = published(watcher.warehouse), watcher.said()
     os.utime(log)
     for _ in range(3):
@@ -313,6 +319,17 @@ def test_one_that_has_loaded_nothing_yet_says_since_when_nothing_was_loaded(
     assert 1000.0 == of_the_second.succeeded_at
 
 
+def test_it_says_how_it_goes_before_the_first_look_is_over(
+    tmp_path: Path, watchers: list[Watcher]
+) -> None:
+    log = tmp_path / "x.jsonl"
+    log.write_text(lines([alive("a")]), encoding="utf-8")
+    watchers.append(watcher := start(tmp_path / "warehouse", log, every=5))
+    first = told(watcher)
+
+    assert 1 == first.backlog_files
+
+
 def test_what_could_not_be_published_is_published_once_it_can_be(
     tmp_path: Path, watchers: list[Watcher]
 ) -> None:
@@ -337,7 +354,7 @@ def test_a_lost_permission_is_told_once_whatever_it_keeps_from_being_done(
     watcher = start(tmp_path / "warehouse", log, wrapped=ordinary())
     watchers.append(watcher)
     until_job(watcher, "a")
-    told(watcher)
+    until_success(watcher)
     watcher.warehouse.chmod(0o500)
     append(log, lines([alive("b")]))
     until(watcher, lambda: "Permission denied" in watcher.said(), "a word on it")
@@ -356,7 +373,7 @@ def test_told_to_end_while_it_may_not_write_it_ends_and_says_what_stays(
     watcher = start(tmp_path / "warehouse", log, wrapped=ordinary())
     watchers.append(watcher)
     until_job(watcher, "a")
-    told(watcher)
+    until_success(watcher)
     watcher.warehouse.chmod(0o500)
     append(log, lines([alive("b")]))
     status = watcher.end()
@@ -635,7 +652,7 @@ def test_what_is_told_of_a_warehouse_that_cannot_be_written_later_ends_with_one_
     watcher = start(warehouse, log)
     watchers.append(watcher)
     until_job(watcher, "a")
-    until(watcher, lambda: told(watcher).backlog_files == 0, "a first success")
+    until_success(watcher)
     warehouse.rename(tmp_path / "moved")
     warehouse.touch()
     append(log, lines([alive("b")]))
