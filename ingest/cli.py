@@ -143,7 +143,10 @@ def _parser() -> argparse.ArgumentParser:
         "--verbose", action="store_true", help="name every file that was left aside, and why"
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would happen, change nothing"
+        "--dry-run",
+        action="store_true",
+        help="say what would happen, change nothing; contradictions between sources show once "
+        "they are loaded",
     )
     return parser
 

@@ -82,18 +82,23 @@ def say(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     """Warn of the jobs of `batch_jobs`, whose facts are computed, and of the dumps from this number
     on.
     """
-    told_twice = links.told_twice(connection)
-    for kind, sentence in _TOLD_TWICE.items():
-        if (numbers := told_twice.get(kind)) is not None:
-            _LOG.warning(sentence, *numbers)
-    if (job := links.rows_told_twice(connection)) is not None:
-        _LOG.warning(_ROWS_TOLD_TWICE, job)
+    say_of_dumps(connection, since_file_no)
     found = links.contradictions(connection, *_CONTRADICTIONS)
     for kind, sentence in _CONTRADICTIONS.items():
         if (contradiction := found.get(kind)) is not None:
             job_no, *told = contradiction
             logs = links.logs_of_steps(connection, job_no) if kind == _LOGS_AT_ONCE else ()
             _LOG.warning(sentence, *told, *logs)
+
+
+def say_of_dumps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
+    """Warn of what is known before any facts are computed, once the links are noted."""
+    told_twice = links.told_twice(connection)
+    for kind, sentence in _TOLD_TWICE.items():
+        if (numbers := told_twice.get(kind)) is not None:
+            _LOG.warning(sentence, *numbers)
+    if (job := links.rows_told_twice(connection)) is not None:
+        _LOG.warning(_ROWS_TOLD_TWICE, job)
     if (copied := ledger.copies(connection, since_file_no)) is not None:
         _LOG.warning(_COPIED, *copied)
     if (otherwise := ledger.told_otherwise(connection, since_file_no)) is not None:

@@ -91,7 +91,8 @@ def load_batch(
     """Load a batch and recompute what it touches. All or nothing; `advance` is told bytes read.
 
     Returns what each file brought, and numbers of the jobs that had news. A dry run reads
-    everything, counts, and keeps nothing; it knows jobs by their names only.
+    everything, counts, and keeps nothing; it knows jobs by their names only, and warns of what
+    needs no facts.
     """
     connection = warehouse.connection
     _use_engine(warehouse, batch)
@@ -108,6 +109,8 @@ def load_batch(
             loaded = _load(connection, numbered, parsed, unreadable, reading, settings, moment)
             if is_dry:
                 jobs = store.batch_jobs(connection)
+                links.note(connection, loaded[0].file_no)
+                doubts.say_of_dumps(connection, loaded[0].file_no)
             else:
                 judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
                 _join_pieces(connection, numbered)

@@ -192,6 +192,17 @@ def test_rows_that_are_told_with_a_cluster_and_without_are_said_to_count_twice(
     assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text
 
 
+def test_a_dry_run_says_what_would_count_twice_before_it_does(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, table(tmp_path / "a.txt", "17", "c1"))
+    ingest(warehouse, "--dry-run", table(tmp_path / "b.txt", "17", ""))
+
+    assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text
+    assert [("c1:17", 3)] == the_job(warehouse)
+
+
 def pruned(warehouse: Path, dump: Path) -> list[tuple[Any, ...]]:
     """What a warehouse that forgot the events of a dump shows of its jobs."""
     ingest(warehouse, "--as-of", "2026-03-20T00:00:00Z", dump)
