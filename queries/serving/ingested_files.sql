@@ -1,5 +1,5 @@
 -- The ledger: every dump that was loaded.
--- grain: one row per file
+-- grain: one row per file_no
 select
     file_no,
     file,
@@ -12,4 +12,4 @@ select
     told,
     ingested_at
 from warehouse.files
-order by ingested_at asc, file asc
+order by ingested_at asc, file asc, file_no asc

@@ -396,7 +396,7 @@ def _tables(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, sequenc
             "line": pl.String,
         },
         orient="row",
-    )
+    ).with_columns(file_no=pl.lit(1))
     anomalies = pl.DataFrame(
         warehouse.anomalies,
         schema={

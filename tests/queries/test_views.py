@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.ingest.warehouses import alive
 from tests.oracle.fleets import random_fleet
 from tests.oracle.measures import Measures, measure, percentile
 from tests.queries.engine import AREAS, areas, ingest, rows, table, write_dump
@@ -214,6 +216,20 @@ def test_no_key_of_a_view_comes_twice(view: str, fleet: Path) -> None:
     keys = ", ".join(VIEWS[view][0])
 
     assert [] == rows(fleet, f"select {keys} from {view} group by {keys} having count(*) > 1")
+
+
+@pytest.mark.parametrize("view", ["ingested_files", "rejected_lines"])
+def test_a_path_that_held_several_dumps_gives_no_key_twice(view: str, tmp_path: Path) -> None:
+    log = tmp_path / "x.jsonl"
+    for job in ("a", "b"):
+        log.write_text("broken\n" + json.dumps(alive(job)) + "\n", encoding="utf-8")
+        ingest(tmp_path / "warehouse", log)
+    keys = ", ".join(VIEWS[view][0])
+
+    assert [(2, 2)] == rows(
+        tmp_path / "warehouse", f"select count(*), count(distinct ({keys})) from {view}"
+    )
+    assert [(2,)] == rows(tmp_path / "warehouse", "select count(*) from rejected_examples")
 
 
 def test_a_window_has_the_columns_of_a_day(fleet: Path) -> None:
