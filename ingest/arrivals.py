@@ -22,12 +22,16 @@ _MAGIC = frozenset("*?[")
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A file as it was seen: where, which, how long, and when it was last written."""
+    """A file as it was seen: where, which, how long, and when it was last written.
+
+    `behind`: its own path, where a link was named. The link may lead to another one later.
+    """
 
     path: Path
     key: Key
     bytes: int
     modified_ns: int
+    behind: Path | None = None
 
     def is_as(self, other: Sight) -> bool:
         """Whether it is the same file and nobody wrote to it in between. It may have moved."""
@@ -43,8 +47,8 @@ def look(
 ) -> dict[Key, Sight]:
     """Every file behind the paths, folders and patterns, each once, in a stable order.
 
-    A known file that left them for another name in its folder is still seen: a log that is rotated
-    may yet hold lines that nobody read.
+    A known file that left them for another name in its folder is still seen, and so is one that a
+    link no longer leads to: a log that is rotated may yet hold lines that nobody read.
     """
     seen: dict[Key, Sight] = {}
     for argument in arguments:
@@ -98,7 +102,8 @@ def _behind(argument: str, tell: Tell) -> Iterator[Sight]:
         if S_ISDIR(status.st_mode):
             yield from _below(name, tell)
         elif S_ISREG(status.st_mode):
-            yield _sight(Path(name), status)
+            behind = Path(os.path.realpath(name)) if os.path.islink(name) else None
+            yield _sight(Path(name), status, behind)
 
 
 def _below(folder: str, tell: Tell) -> Iterator[Sight]:
@@ -125,7 +130,8 @@ def _below(folder: str, tell: Tell) -> Iterator[Sight]:
 def _moved(gone: Sequence[Sight]) -> Iterator[Sight]:
     wanted: dict[Path, set[int]] = {}
     for one in gone:
-        wanted.setdefault(one.path.parent, set()).add(one.key[1])
+        for path in filter(None, (one.path, one.behind)):
+            wanted.setdefault(path.parent, set()).add(one.key[1])
     keys = {one.key for one in gone}
     for folder, inodes in wanted.items():
         try:
@@ -149,5 +155,6 @@ def _status(path: str | Path) -> os.stat_result | None:
         return None
 
 
-def _sight(path: Path, status: os.stat_result) -> Sight:
-    return Sight(path, (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
+def _sight(path: Path, status: os.stat_result, behind: Path | None = None) -> Sight:
+    key = status.st_dev, status.st_ino
+    return Sight(path, key, status.st_size, status.st_mtime_ns, behind)

@@ -278,6 +278,26 @@ def test_files_that_begin_alike_are_told_apart_when_they_go_on(watched: Looks, l
     assert ["a", "b", "c"] == jobs(watched.folder)
 
 
+def test_what_a_log_got_before_its_link_led_to_the_next_is_loaded(
+    watched: Looks, log: Path, tmp_path: Path
+) -> None:
+    link, following = tmp_path / "current.log", log.with_name("y.log")
+    watched.arguments = (str(link),)
+    log.write_text(lines("a"), encoding="utf-8")
+    link.symlink_to(log)
+    watched.look()
+    append(log, lines("b"))
+    following.write_text(lines("c"), encoding="utf-8")
+    link.unlink()
+    link.symlink_to(following)
+    watched.look()
+    append(log, lines("d"))
+    watched.look()
+
+    assert ["a", "b", "c", "d"] == jobs(watched.folder)
+    assert [3, 1] == [events for _, _, events, _ in sorted(watched.ledger(), reverse=True)]
+
+
 def test_another_file_in_the_place_of_a_removed_one_is_read_from_its_beginning(
     watched: Looks, log: Path
 ) -> None:
