@@ -1,4 +1,4 @@
-"""The axes that charts share: of days, and of durations. Draws no data."""
+"""The axes that charts share: of days, of durations and of shares. Draws no data."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _PALE: Final = 0.4
 _HALF_DAY: Final = timedelta(hours=12)
 _DAY_MS: Final = 86_400_000
 COLUMN_MS: Final = 0.94 * _DAY_MS  # of a day's column: plotly would draw a single day 1 ms wide
+# as many digits as the step asks for: with fewer, ticks of a small share would be named alike
+SHARE_TICKS: Final = {"tickformat": "~%", "nticks": 6}
 _TICKS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 86400, 345600)
 
 

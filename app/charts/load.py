@@ -10,6 +10,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import drawn
+from app.charts.days import SHARE_TICKS
 from app.palette import Palette
 
 
@@ -43,8 +44,7 @@ def preemption_by_load(days: pl.DataFrame, palette: Palette, height: int) -> go.
         },
         y={
             "range": [-0.03 * (highest or 0.1), (highest or 0.1) * 1.12],
-            "tickformat": ".0%",
-            "nticks": 6,
+            **SHARE_TICKS,
             "ticklabelstandoff": 6,
         },
     )

@@ -14,7 +14,7 @@ import polars as pl
 from app import regression_words, words
 from app.charts.canvas import axis, drawn, hatched
 from app.charts.causes import Shade
-from app.charts.days import COLUMN_MS, day_axis, midnight, stretches
+from app.charts.days import COLUMN_MS, SHARE_TICKS, day_axis, midnight, stretches
 from app.palette import Palette, translucent
 
 _LANE: Final = (0.0, 0.17)
@@ -245,7 +245,7 @@ def _padded(low: float, high: float) -> tuple[float, float]:
 
 def _ticks(metric: str, low: float, high: float) -> dict[str, Any]:
     if regression_words.is_ratio(metric):
-        return {"tickformat": ".0%" if high - low > 0.05 else ".1%", "nticks": 6}
+        return dict(SHARE_TICKS)
     if not regression_words.is_time(metric) or high - low < 5:
         return {"nticks": 6}
     step = next((each for each in _STEPS if (high - low) / each <= 6), 172800)

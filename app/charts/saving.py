@@ -13,7 +13,7 @@ import polars as pl
 
 from app import intervals, words
 from app.charts.canvas import bars, drawn, hatched, named_rows
-from app.charts.days import day_axis, told
+from app.charts.days import SHARE_TICKS, day_axis, told
 from app.palette import AREA_PATTERN, Palette, translucent
 
 SHORTEST, LONGEST = 60.0, 4 * 3600.0  # the axis of intervals, wider where a mark needs it
@@ -139,7 +139,7 @@ def explorer(saving: Saving, palette: Palette, height: int) -> go.Figure:
             "ticklabelstandoff": 4,
             "title": {"text": "checkpoint interval", "font": {"size": 12}, "standoff": 6},
         },
-        y={"range": [0, top], "tickformat": ".1~%", "nticks": 6, "ticklabelstandoff": 6},
+        y={"range": [0, top], **SHARE_TICKS, "ticklabelstandoff": 6},
         hovermode="x unified",
         shapes=_lines(saving, palette),
         annotations=[*_marks(saving, palette), *_names(x, unsaved, blocked, palette)],

@@ -11,7 +11,7 @@ import polars as pl
 
 from app import words
 from app.charts.canvas import drawn, hatched
-from app.charts.days import COLUMN_MS, day_axis, opacity
+from app.charts.days import COLUMN_MS, SHARE_TICKS, day_axis, opacity
 from app.charts.marks import target_line
 from app.palette import AREA_ORDER, AREA_PATTERN, RECOVERY_PATTERN, Palette, translucent
 
@@ -73,7 +73,7 @@ def one_area(days: pl.DataFrame, area: str, palette: Palette, height: int) -> go
         ],
         margin={"t": 12},
         x=day_axis(days),
-        y={"rangemode": "tozero", "tickformat": ".1%", "nticks": 6, "ticklabelstandoff": 6},
+        y={"rangemode": "tozero", **SHARE_TICKS, "ticklabelstandoff": 6},
         hovermode="x unified",
     )
 

@@ -256,6 +256,12 @@ def test_the_last_seven_days_are_ringed() -> None:
     assert {"before": (13, 0), "last 7 days": (7, 2)} == rings
 
 
+def test_ticks_of_a_small_preemption_ratio_are_named_apart() -> None:
+    figure = preemption_by_load(load((40, 0.01), (41, 0.02)), LIGHT, 280)
+
+    assert "~%" == figure.layout.yaxis.tickformat
+
+
 def test_no_number_of_jobs_is_written_twice_under_the_load() -> None:
     few = preemption_by_load(load((1, 0.0), (1, 1.0), (2, 0.5)), LIGHT, 280)
     many = preemption_by_load(load((40, 0.1), (80, 0.2)), LIGHT, 280)

@@ -220,6 +220,12 @@ def test_an_area_is_drawn_beside_the_days_before() -> None:
     assert [0.3, 0.3] == list(line.y)
 
 
+def test_ticks_of_an_area_of_next_to_nothing_are_named_apart() -> None:
+    days = SPINE.with_columns(share_ratio=pl.Series([0.0008, 0.0012]), previous_share_ratio=0.001)
+
+    assert "~%" == one_area(days, "hang", LIGHT, 280).layout.yaxis.tickformat
+
+
 def test_retries_are_hatched_and_areas_without_any_are_left_out() -> None:
     frame = pl.DataFrame(
         {

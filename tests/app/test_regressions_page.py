@@ -633,6 +633,19 @@ def test_charts_are_what_plotly_takes(palette: Palette) -> None:
     assert "&lt;b&gt;network&lt;/b&gt;" == drawn[0].data[-1].name
 
 
+def test_ticks_of_a_small_share_are_named_apart() -> None:
+    days = pl.DataFrame(
+        {
+            "day": [date(2026, 3, 1) + timedelta(days=place) for place in range(4)],
+            "observed": [0.0010, 0.0012, 0.0018, 0.0021],
+            "attempts": [3] * 4,
+        }
+    )
+    figure = regression.days_apart(days.head(2), days.tail(2), "unsaved_ratio", LIGHT)
+
+    assert "~%" == figure.layout.xaxis.tickformat
+
+
 def test_days_are_ticked_at_the_percentiles_that_every_page_has() -> None:
     values = (90.0, 10.0, 40.0, 20.0)
     days = pl.DataFrame(

@@ -36,6 +36,12 @@ def curves(saving: Saving) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float
     return {each.name: np.array(each.y) for each in explorer(saving, LIGHT, 420).data}
 
 
+def test_ticks_of_a_small_loss_are_named_apart() -> None:
+    figure = explorer(Saving(0.5, 0.1, 3600, 1800), LIGHT, 420)
+
+    assert "~%" == figure.layout.yaxis.tickformat
+
+
 def test_the_thick_curve_is_the_sum_of_the_other_two() -> None:
     drawn = curves(Saving(15, 3, 3600, 1800))
 
