@@ -107,7 +107,13 @@ def _split(told: Told) -> str:
         return ""
     # a class is a workload and a size: of a mix it may be the model that is another
     means = "On means, whatever the model" if told.verdict == "mix" else "On means"
-    return f"{means}: {told.speed:+.1f} s are the same work, {told.mix:+.1f} s other work."
+    return f"{means}: {_moved(told.speed)} are the same work, {_moved(told.mix)} other work."
+
+
+def _moved(change: float) -> str:
+    """A change with its sign; one that rounds to nothing has none."""
+    told = f"{change:+.1f}"
+    return "0.0 s" if float(told) == 0 else f"{told} s"
 
 
 def _is_only_mix(told: Told) -> bool:

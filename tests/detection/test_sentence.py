@@ -47,6 +47,11 @@ def test_a_slower_phase_says_how_much_since_when_why_and_what_else() -> None:
     ) == sentence(SLOWER)
 
 
+@pytest.mark.parametrize("mix", [-0.0006, 0.0, 0.04])
+def test_a_part_that_rounds_to_nothing_has_no_sign(mix: float) -> None:
+    assert " +150.2 s are the same work, 0.0 s other work. " in sentence(replace(SLOWER, mix=mix))
+
+
 def test_a_late_find_says_that_it_was_late() -> None:
     late = replace(SLOWER, days_to_detect=9)
 
