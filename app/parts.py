@@ -66,6 +66,8 @@ div[data-testid="stCaptionContainer"] {opacity: 0.8;}
 [data-testid="stHeading"] code, [data-testid="stBaseButton-tertiary"] code,
 [data-testid="stBaseButton-secondary"] code
     {font: inherit; color: inherit; background: none; padding: 0;}
+[data-testid="stSidebar"][data-collapsed="true"], [data-testid="stSidebar"][data-collapsed="true"] *
+    {visibility: hidden !important;}
 [data-testid="stElementToolbar"] button[aria-label^="Download as CSV"] {display: none;}
 [class*="st-key-foot"] button em
     {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);}

@@ -130,9 +130,23 @@ def violations(page: Page) -> list[str]:
     ]
 
 
+def test_a_closed_sidebar_holds_no_stop_of_the_keyboard(fleet_url: str, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    open_page(page, fleet_url)
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        assert not page.evaluate("!!document.activeElement.closest('[data-testid=stSidebar]')")
+
+    page.get_by_role("button", name="Expand sidebar").press("Enter")
+    expect(sidebar.get_by_role("link", name="Overview")).to_be_visible()
+
+
 def test_what_has_the_focus_is_outlined_and_what_is_counted_is_not_cut(
     fleet_url: str, reused: Page
 ) -> None:
+    reused.set_viewport_size({"width": WIDE, "height": 900})  # with the sidebar open
     open_page(reused, f"{fleet_url}/job?job=stubborn")
     outlines = []
     for colours in ("none", "active"):
