@@ -34,7 +34,7 @@ select
                     ' s)'
                 )
         end,
-        ' in ', attempts, ' attempts'
+        ' in ', attempts, case when attempts = 1 then ' attempt' else ' attempts' end
     ) as detail
 from clock_offsets
 where abs(estimate_seconds) > 2

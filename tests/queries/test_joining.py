@@ -913,7 +913,7 @@ def test_a_source_of_whose_ends_none_is_told_is_behind_by_at_least_its_first_wor
         (TRAINER, life("run", "a", 10, 970, scheduler_job="95")),
     )
 
-    assert [(f"{TRAINER} is at least 30.0 s behind {SCHEDULER} in 1 attempts",)] == rows(
+    assert [(f"{TRAINER} is at least 30.0 s behind {SCHEDULER} in 1 attempt",)] == rows(
         warehouse, "select detail from anomalies where kind = 'clock_offset'"
     )
 

@@ -80,13 +80,10 @@ def test_a_suspended_attempt_is_there_on_the_days_of_its_wall_time_and_of_its_en
     chance = random.Random(7)
     zone = "America/New_York"  # its midnights are not those of UTC
     told = [suspended(chance, number) for number in range(80)]
-    lines = ["JobID|Account|State|Start|End|Elapsed|Suspended|AllocTRES", *map(line_of, told)]
-    dump = tmp_path / "sacct.txt"
-    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
     settings = tmp_path / "ett.toml"
     settings.write_text(f'timezone = "{zone}"\n', encoding="utf-8")
     monkeypatch.setenv("ETT_CONFIG", str(settings))
-    assert 0 == ingest(tmp_path / "warehouse", dump)
+    load_rows(tmp_path, *told)
 
     present = [days_of(each, ZoneInfo(zone)) for each in told]
     for first in (date(2026, 3, 1) + timedelta(days=passed) for passed in range(14)):
@@ -114,11 +111,8 @@ def test_a_day_with_no_more_than_an_end_took_no_gpu_seconds_and_knows_of_no_save
     tmp_path: Path,
 ) -> None:
     ends_suspended = Suspended(1, datetime(2026, 3, 1, 6), 3600, 2 * 86400)
-    lines = ["JobID|Account|State|Start|End|Elapsed|Suspended|AllocTRES", line_of(ends_suspended)]
-    dump = tmp_path / "sacct.txt"
-    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    load_rows(tmp_path, ends_suspended)
 
-    assert 0 == ingest(tmp_path / "warehouse", dump)
     assert [(1, 3600 * 8, 3600 * 8, None), (3, 0, 0, None)] == rows(
         tmp_path / "warehouse",
         "select day(day), gpu_seconds, uninstrumented_gpu_seconds, checkpoint_saves "
@@ -135,16 +129,21 @@ def test_a_day_that_an_attempt_began_on_and_was_suspended_all_of_took_no_gpu_sec
     tmp_path: Path,
 ) -> None:
     begins_suspended = Suspended(1, datetime(2026, 3, 1, 23), 0, 2 * 3600)
-    lines = ["JobID|Account|State|Start|End|Elapsed|Suspended|AllocTRES", line_of(begins_suspended)]
-    dump = tmp_path / "sacct.txt"
-    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    load_rows(tmp_path, begins_suspended)
 
-    assert 0 == ingest(tmp_path / "warehouse", dump)
     assert [(1, 0, 0, 0), (2, 0, 0, 0)] == rows(
         tmp_path / "warehouse",
         "select day(day), wall_seconds, gpu_seconds, uninstrumented_gpu_seconds "
         "from team_day where team = 'vision' and workload = 'all' order by day",
     )
+
+
+def load_rows(folder: Path, *told: Suspended) -> None:
+    """Ingest a table of these rows into a warehouse in the folder."""
+    lines = ["JobID|Account|State|Start|End|Elapsed|Suspended|AllocTRES", *map(line_of, told)]
+    dump = folder / "sacct.txt"
+    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert 0 == ingest(folder / "warehouse", dump)
 
 
 @dataclass(frozen=True, slots=True)
