@@ -29,7 +29,7 @@ class Progress:
         console = Console(stderr=True)
         self._total = max(total, 1)  # empty files alone are no bytes
         self._done = 0.0
-        self._said = time.monotonic()
+        self._began = self._said = time.monotonic()
         self._is_terminal = console.is_terminal
         self._bar = Bar(
             TextColumn("ingesting"),
@@ -79,6 +79,19 @@ class Progress:
     def _advance(self, size: float) -> None:
         self._done += size
         self._bar.update(self._task, completed=self._done)
-        if not self._is_terminal and time.monotonic() - self._said > _QUIET_SECONDS:
-            self._said = time.monotonic()
-            _LOG.info("%d %% of %.1f MB", 100 * self._done / self._total, self._total / 1e6)
+        now = time.monotonic()
+        if not self._is_terminal and now - self._said > _QUIET_SECONDS:
+            self._said = now
+            _LOG.info(
+                "%d %% of %.1f MB%s",
+                100 * self._done / self._total,
+                self._total / 1e6,
+                self._time_left(now - self._began),
+            )
+
+    def _time_left(self, seconds: float) -> str:
+        """What is left if it goes on as it did; nothing before anything is done."""
+        if self._done <= 0:
+            return ""
+        left = max(0.0, seconds * (self._total / self._done - 1))
+        return f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
