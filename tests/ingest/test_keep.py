@@ -142,6 +142,19 @@ def test_damage_is_found_and_mended_by_a_rebuild(
     assert {} == differences(months, warehouse)
 
 
+def test_what_another_releases_detector_found_is_sound_where_it_found_the_same(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change("update detector set made_of = 'of another release'", file="serving-1.duckdb")(warehouse)
+    same = warehouse_command("check", warehouse), capsys.readouterr().out
+    change("update detector set failed_because = 'it did'", file="serving-1.duckdb")(warehouse)
+    other = warehouse_command("check", warehouse), capsys.readouterr().out
+
+    assert (0, f"{warehouse}: sound\n") == same
+    assert 1 == other[0]
+    assert "serving-1.duckdb, detector: 2 rows unlike what the facts give." in other[1]
+
+
 def test_a_publication_that_is_lost_needs_a_rebuild_and_no_dumps(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
