@@ -67,7 +67,7 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
     if base is not None:
         try:
             remove(building)
-            shutil.copyfile(base, building)
+            _copy(base, building)
             _choose(connection, is_whole=False)
             _build(connection, building, settings, now)
         except duckdb.Error as error:
@@ -179,6 +179,19 @@ def _base(warehouse: Warehouse, publication: int) -> Path | None:
         return None
     base = warehouse.folder / _name(int(row[0]))
     return base if base.is_file() else None
+
+
+def _copy(base: Path, building: Path) -> None:
+    """Copy a file. Where the file system can (XFS, Btrfs) both share what stays the same in them:
+    then a publication costs what changed on disk too.
+    """
+    with base.open("rb") as read, building.open("wb") as written:
+        left = os.fstat(read.fileno()).st_size
+        with suppress(OSError, AttributeError):  # not every system and file system has it
+            while left and (copied := os.copy_file_range(read.fileno(), written.fileno(), left)):
+                left -= copied
+    if left:
+        shutil.copyfile(base, building)
 
 
 def _let_tidy(connection: duckdb.DuckDBPyConnection, *, must: bool) -> None:

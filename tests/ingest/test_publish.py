@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -256,6 +257,38 @@ def test_a_base_that_is_gone_or_that_another_release_served_is_not_built_upon(
     ingest_jobs(tmp_path, "h")
 
     assert [(8,)] == rows(warehouse, "select count(*) from jobs")
+
+
+@pytest.mark.parametrize("copied", [0, 4096])
+@pytest.mark.parametrize("refusal", [OSError(errno.EXDEV, "another device"), None])
+def test_a_base_is_copied_whole_where_the_system_copies_none_or_a_part_of_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    refusal: OSError | None,
+    copied: int,
+) -> None:
+    dumps = [
+        write_dump(tmp_path / f"{jobs}.jsonl", chain.from_iterable(map(life, jobs)))
+        for jobs in ("abcdef", "g")
+    ]
+    for dump in dumps:
+        ingest(tmp_path / "whole", dump)
+    copies: list[int] = []
+
+    def copy(source: int, target: int, count: int) -> int:
+        copies.append(min(count, copied))
+        if refusal is not None and (len(copies) > 1 or not copied):
+            raise refusal
+        return os.sendfile(target, source, None, copies[-1]) if len(copies) == 1 else 0
+
+    monkeypatch.setattr(os, "copy_file_range", copy)
+    for dump in dumps:
+        ingest(tmp_path / "other", dump)
+
+    assert copies
+    assert "is no base to build on" not in caplog.text
+    assert contents(tmp_path / "whole") == contents(tmp_path / "other")
 
 
 def test_evidence_that_another_release_told_is_not_built_upon(
