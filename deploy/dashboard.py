@@ -51,7 +51,10 @@ _PRESENT = "count(ett_attempts)"
 _SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 # not `h`: Grafana would write a thousand of them as weeks
 _GPU_HOURS = "short"
-_TEAM = 'team=~"$team"'
+# In a raw string, as a plain expression: for a quoted one Grafana spares neither a quote in a name
+# nor a line break.
+_CHOSEN = "${team:regex}"
+_TEAM = f"team=~`{_CHOSEN}`"
 _LOST_AREAS = 'area!~"effective|uninstrumented"'
 _INSTRUMENTED = 'area!="uninstrumented"'
 # Names hold what means something in an address; rows of a table have no labels.
@@ -151,7 +154,7 @@ def _target() -> str:
 
 
 def _regressed() -> str:
-    active = _newest('ett_regression_active{team=~"$team|fleet"}')
+    active = _newest(f"ett_regression_active{{team=~`{_CHOSEN}|fleet`}}")
     return f"max by (team, metric) {active}"
 
 

@@ -225,6 +225,25 @@ def test_all_teams_are_those_too_whose_names_break_a_line(promtool: str, tmp_pat
     )
 
 
+@pytest.mark.prometheus
+@pytest.mark.parametrize("team", ['a"b', "a\\b", "a\nb", "a.b|c", "it's"])
+def test_a_team_of_any_name_can_be_chosen(promtool: str, tmp_path: Path, team: str) -> None:
+    name = json.dumps(team)
+    _holds(
+        promtool,
+        tmp_path,
+        {
+            f'ett_gpu_seconds{{team={name}, area="trainer_init", window="1d"}}': "300x4",
+            f'ett_gpu_seconds{{team={name}, area="effective", window="1d"}}': "100x4",
+            'ett_gpu_seconds{team="c", area="effective", window="1d"}': "100x4",
+            f'ett_regression_active{{team={name}, metric="m"}}': "1x4",
+            'ett_attempts{team="c", outcome="completed", window="28d"}': "1x4",
+        },
+        {("ETT", "1h"): [("{}", 0.25)], ("Open regressions", "1h"): [("{}", 1.0)]},
+        re.sub(r"[\\^$*+?.()|\[\]{}/]", r"\\\g<0>", team),
+    )
+
+
 def test_gpu_hours_are_not_shown_as_weeks() -> None:
     shown = json.dumps([panel["fieldConfig"] for panel in panels() if "fieldConfig" in panel])
 
@@ -439,7 +458,7 @@ def _holds(
                 ],
                 "promql_expr_test": [
                     {
-                        "expr": asked[title].replace("$team", chosen).replace("$window", window),
+                        "expr": in_grafana(asked[title], chosen, window),
                         "eval_time": at,
                         "exp_samples": [
                             {"labels": labels, "value": value} for labels, value in samples
@@ -459,6 +478,11 @@ def _holds(
 def panels() -> list[dict[str, Any]]:
     top = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
     return top + [panel for row in top for panel in row.get("panels", [])]
+
+
+def in_grafana(query: str, team: str, window: str) -> str:
+    """What Grafana makes of a query. It escapes a chosen name as a regular expression."""
+    return query.replace("${team:regex}", team).replace("$window", window)
 
 
 def every_team() -> str:
