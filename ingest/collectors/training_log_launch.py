@@ -29,13 +29,15 @@ _PROGRESS = EventKind.PROGRESS
 class Launch:
     """How far a launch has come.
 
-    `begun_us` is when it began, None where the log does not tell. `seen_us` is the latest time
-    that was told of it. `writer` is the node or rank whose log it is. Steps are kept by rank:
-    ranks tell theirs one after another.
+    `begun_us` is when it began, None where the log does not tell; `is_met_training`: when it
+    trained first, and what came before is not told. `seen_us` is the latest time that was told of
+    it. `writer` is the node or rank whose log it is. Steps are kept by rank: ranks tell theirs one
+    after another.
     """
 
     def __init__(self, begun_us: int | None, writer: int | None = None) -> None:
         self.begun_us = begun_us
+        self.is_met_training = False
         self.seen_us = begun_us or 0
         self.steps: dict[Label, int] = {}
         self.has_failed = False

@@ -86,6 +86,7 @@ class Run:
         self.must_have_trained |= sign.means in _WHILE_TRAINING
         self.has_saved |= sign.means in _OF_STATE
         launch = self._launch
+        is_met = launch is None and sign.means is Means.TRAINING and sign.at_us is not None
         if launch is None or self._begins(launch, sign):
             yield from self._over()
             begun_us = _begun_us(sign, first_us) if launch is None else sign.at_us
@@ -94,7 +95,9 @@ class Run:
             launch.begun_us = sign.at_us  # the line that began it told no time
         if sign.means is Means.LAUNCH and len(self._marks) < _MOST_RANKS:
             self._marks |= {(sign.pattern.name, None), (sign.pattern.name, sign.label)}
-        yield from self._placed(launch.hear(sign))
+        events = launch.hear(sign)
+        launch.is_met_training |= is_met and launch.begun_us == launch.training_us
+        yield from self._placed(events)
 
     def step(self, step: Step, first_us: int | None) -> Iterable[Event]:
         """What a step says has happened; step 0 is told before any is done."""
@@ -251,6 +254,7 @@ class Run:
             training_us = launch.training_us
             is_near = training_us - first_us <= _LONGEST_STARTUP_US
             launch.begun_us = min(first_us, training_us) if is_near else training_us
+            launch.is_met_training = launch.begun_us == training_us
         return False
 
     def _falls(self, launch: Launch, step: Step, last: int) -> bool:
@@ -295,7 +299,9 @@ class Run:
         held, self._held = self._held or [], None
         facts, self._facts, self._next_facts = self._facts, self._next_facts, {}
         self._who, self._known = self._identity(launch, facts), facts
-        if launch.begun_us is not None:
+        # a count of restarts that began anew is known by the start of its launch
+        is_counted = "run_generation" in self._who
+        if launch.begun_us is not None and (is_counted or not launch.is_met_training):
             held.insert(0, {"at_us": launch.begun_us, "event": EventKind.ATTEMPT_START})
         job = _job(facts, self.is_year_guessed)
         at_us = min((event["at_us"] for event in held), default=launch.seen_us)

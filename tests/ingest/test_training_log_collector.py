@@ -778,10 +778,11 @@ def test_a_log_whose_steps_tell_no_times_tells_its_launches_and_saves() -> None:
     )
 
     assert [(300.0, 310.0)] == spans(told, "checkpoint_save")
-    assert [60.0, 1200.0] == [since(e) for e in of(told, "attempt_start")]
+    launches = [str(us(DAY) + seconds * SECOND_US) for seconds in (60, 1200)]
+    assert launches == keys(told)
     assert [90] == [step for _, step in resumed(told)]
     # a rank that tells late that it trains begins no launch
-    assert [60.0] == [since(e) for e in of(read(first[0], first[0]), "attempt_start")]
+    assert launches[:1] == keys(read(first[0], first[0]))
 
 
 @pytest.mark.parametrize(
@@ -1098,6 +1099,33 @@ def test_a_log_with_the_first_of_steps_that_are_told_at_one_distance_tells_a_lau
 
     assert ([] if begun is None else [begun]) == [since(e) for e in of(told, "attempt_start")]
     assert [*steps_told] == [step for _, step in steps(told)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("10:00:00 step 10 loss 1", "10:00:20 step 20 loss 1"),
+        # of which the first took longer than the log is old
+        (
+            "10:00:20 iteration 1/ 9 | elapsed time per iteration (ms): 20000.0 | lm loss: 1",
+            "10:00:40 iteration 2/ 9 | elapsed time per iteration (ms): 20000.0 | lm loss: 1",
+        ),
+        ("07:00:00 CUDA error: is retried", "10:00:00 step 10 loss 1", "10:00:20 step 20 loss 1"),
+        ("10:00:00 ***** Running training *****", "10:00:20 step 1 loss 1"),
+        ("07:00:00 hello", "10:00:00 ***** Running training *****", "10:00:20 step 1 loss 1"),
+    ],
+)
+def test_a_launch_that_is_met_training_has_no_start(lines: tuple[str, ...]) -> None:
+    told = read(*(f"2026-03-01 {line}" for line in lines))
+
+    assert 1 == len(keys(told))
+    assert None is not keys(told)[0]
+    assert [] == of(told, "attempt_start")
+    assert "training" == phases(told)[0][1]
+    # by which a count of restarts is known to begin anew
+    assert 1 == len(
+        of(read("restart_count=0", *(f"2026-03-01 {line}" for line in lines)), "attempt_start")
+    )
 
 
 def test_of_two_launches_in_one_log_that_no_line_tells_none_is_lost(tmp_path: Path) -> None:
