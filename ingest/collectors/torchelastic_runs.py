@@ -44,7 +44,7 @@ _SCHEDULER_JOB = re.compile(
     rb"(?:\bSLURM_JOB_?ID\b[\"']?\s?[=:]\s?[\"']?"
     rb"|^\W{0,8}(?i:slurm)[ _-]?(?i:job)(?:[ _-]?(?i:id))?\W{1,4}"
     rb"|^\W{0,8}(?:\S{1,80}: )?\W{0,8}(?i:job) (?=\d{1,18} .{0,200}\brestart=\d)"
-    rb"|\*\*\* (?:JOB|STEP) )(\d{1,18})\b"
+    rb"|\*\*\* (?:JOB|STEP) )(\d{1,18}(?:[_+]\d{1,9})?)\b"
 )
 _NUMBER = re.compile(r"\d+")
 _RESTART = re.compile(

@@ -159,6 +159,7 @@ def test_the_output_of_sbatch_is_of_its_job_and_so_is_what_stands_beside_it(
     ("run_id", "line", "name", "told"),
     [
         ("none", "SLURM_JOB_ID=7", "slurm-1153.out", ("7", "7")),
+        ("none", "SLURM_JOB_ID=7_3", "slurm-1153.out", ("7_3", "7_3")),
         ("run-a", "", "slurm-1153.out", ("run-a", "1153")),
         ("none", "", "slurm-1153.out.1", ("1153", "1153")),
         ("none", "", "slurm-1153_3.out", ("1153_3", "1153_3")),

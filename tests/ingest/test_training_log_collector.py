@@ -1177,13 +1177,14 @@ def test_a_job_is_what_the_log_calls_it() -> None:
     assert "gpus" not in told[0]
 
 
-def test_a_job_of_slurm_that_has_no_other_name_is_called_as_slurm_calls_it() -> None:
-    lines = ("2026-03-01 10:00:00 slurm job id: 4711", "2026-03-01 10:00:10 step 10 loss 1")
+@pytest.mark.parametrize("number", ["4711", "4711_3", "4711+1"])
+def test_a_job_of_slurm_that_has_no_other_name_is_called_as_slurm_calls_it(number: str) -> None:
+    lines = (f"2026-03-01 10:00:00 slurm job id: {number}", "2026-03-01 10:00:10 step 10 loss 1")
 
-    assert {("lab:4711", "4711")} == {
+    assert {(f"lab:{number}", number)} == {
         (event["job_id"], event["scheduler_job"]) for event in read(*lines, cluster="lab")
     }
-    assert {"4711"} == {event["job_id"] for event in read(*lines)}
+    assert {number} == {event["job_id"] for event in read(*lines)}
 
 
 def test_two_jobs_of_slurm_in_one_file_are_two_jobs() -> None:
