@@ -46,8 +46,10 @@ from deploy.thresholds import Thresholds
 UID = "fleet-ett"
 # The past is written once a day by `ett-exporter --backfill`, the present with every scrape.
 _LOOK_BACK = "24h"
-# Of every team that ran at all: where it is there, what is not there is over, not late.
-_PRESENT = "count(ett_attempts)"
+# Of every team that ran at all, also where nobody knows its GPUs.
+_OF_EVERY_TEAM = "ett_attempts"
+# Where it is there, what is not there is over, not late.
+_PRESENT = f"count({_OF_EVERY_TEAM})"
 _SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 # not `h`: Grafana would write a thousand of them as weeks
 _GPU_HOURS = "short"
@@ -87,7 +89,7 @@ def _dashboard(limits: Thresholds) -> dashboard.Dashboard:
             dashboard.QueryVariable("team")
             .label("Team")
             .datasource(_SOURCE)
-            .query("label_values(ett_gpu_seconds, team)")
+            .query(f"label_values({_OF_EVERY_TEAM}, team)")
             .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
             .multi(True)
             .include_all(True)

@@ -9,17 +9,24 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Mapping
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.monitoring.families import FAMILIES, OF_THE_WATCHER
+from app.monitoring.reading import answers
+from app.monitoring.snapshot import snapshot_of
 from app.palette import AREA_ORDER, DARK
+from app.warehouse import connect
 from deploy import rules, services
 from deploy.__main__ import files
 from deploy.__main__ import main as write_files
 from deploy.thresholds import Thresholds, UnusableSettings, read_thresholds
+from queries import published
+from tests.app.dumps import attempt, ingest
 from tests.deploy.promql import queries
 
 ROOT = Path(__file__).parents[2]
@@ -242,6 +249,21 @@ def test_a_team_of_any_name_can_be_chosen(promtool: str, tmp_path: Path, team: s
         {("ETT", "1h"): [("{}", 0.25)], ("Open regressions", "1h"): [("{}", 1.0)]},
         re.sub(r"[\\^$*+?.()|\[\]{}/]", r"\\\g<0>", team),
     )
+
+
+def test_a_team_whose_gpus_are_unknown_can_be_chosen(tmp_path: Path) -> None:
+    asked = re.fullmatch(r"label_values\((\w+), team\)", variable("team")["query"])
+    day = datetime(2026, 3, 2, 10)
+    told = [
+        event
+        for team, gpus in (("known", 8), ("unknown", None))
+        for event in attempt(team, 1, day, trains=3600.0, team=team, gpus=gpus)
+    ]
+    with closing(connect(published(ingest(tmp_path, told, datetime(2026, 3, 4))))) as connection:
+        families = snapshot_of(list(answers(connection)), "1.2.3").gauges
+    teams = {s.labels["team"] for f in families if asked and f.name == asked[1] for s in f.samples}
+
+    assert {"known", "unknown"} == teams
 
 
 def test_gpu_hours_are_not_shown_as_weeks() -> None:
@@ -487,8 +509,12 @@ def in_grafana(query: str, team: str, window: str) -> str:
 
 def every_team() -> str:
     """What `All` stands for."""
+    return str(variable("team")["allValue"])
+
+
+def variable(name: str) -> dict[str, Any]:
     variables = json.loads(DASHBOARD.read_text(encoding="utf-8"))["templating"]["list"]
-    return next(str(one["allValue"]) for one in variables if one["name"] == "team")
+    return next(one for one in variables if one["name"] == name)
 
 
 def runbooks() -> list[Path]:
