@@ -105,12 +105,12 @@ def _told(span: Span, meaning: Meaning, attributes: Attributes) -> Iterator[Even
 def _attempt(span: Span, attributes: Attributes) -> Iterator[Event]:
     start: Event = {"at_us": span.start_us, "event": EventKind.ATTEMPT_START}
     yield _identified(start, span.span_id, "start")
-    outcome = text(attributes.get("ett_outcome"))
-    if outcome not in tuple(Outcome):
-        outcome = Outcome.FAILED if span.is_error else Outcome.COMPLETED
-    end: Event = {"at_us": span.end_us, "event": EventKind.ATTEMPT_END, "outcome": outcome}
     told = attributes.get("ett_exit_code", attributes.get("process_exit_code"))
     exit_code = whole(told, least=-MOST_WHOLE)  # of a process that a signal killed it is negative
+    outcome = text(attributes.get("ett_outcome"))
+    if outcome not in tuple(Outcome):
+        outcome = Outcome.FAILED if span.is_error or exit_code else Outcome.COMPLETED
+    end: Event = {"at_us": span.end_us, "event": EventKind.ATTEMPT_END, "outcome": outcome}
     if exit_code is not None:
         end["exit_code"] = exit_code
     if span.is_error and span.status:
