@@ -53,21 +53,21 @@ def says_more(end: Sign, known: Sign | None) -> bool:
 
 def last_word(end: Sign | None, at_us: int) -> Event:
     """The end, where the log tells how it ended, else the last sign of life."""
-    if end is None or end.pattern.outcome is None:
+    if end is None or end.outcome is None:
         return {"at_us": at_us, "event": EventKind.ALIVE}
     event: Event = {
         "at_us": at_us,
         "event": EventKind.ATTEMPT_END,
-        "outcome": end.pattern.outcome,
+        "outcome": end.outcome,
         "attrs": json.dumps({"line": end.line_number}),
     }
-    if end.pattern.outcome is not Outcome.COMPLETED:
+    if end.outcome is not Outcome.COMPLETED:
         event["message"] = end.text
     return {**event, **_exit(end.told.get("exit_code", ""))}
 
 
 def _precedence(end: Sign) -> int:
-    outcome = end.pattern.outcome
+    outcome = end.outcome
     return _PRECEDENCE.index(outcome) if outcome in _PRECEDENCE else len(_PRECEDENCE)
 
 

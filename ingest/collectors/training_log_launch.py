@@ -171,7 +171,7 @@ class Launch:
         ]
 
     def _trained(self, sign: Sign) -> list[Event]:
-        if sign.pattern.outcome is not None:
+        if sign.outcome is not None:
             self._goal = sign
         at_us = sign.at_us or sign.before_us
         if at_us is None or self.training_us is None or self.is_trained:
@@ -242,7 +242,7 @@ class Launch:
         return self._failure(at_us, sign.line_number, sign.text, sign.label)
 
     def _ended(self, sign: Sign) -> list[Event]:
-        if sign.pattern.outcome is not Outcome.COMPLETED:
+        if sign.outcome is not Outcome.COMPLETED:
             self.has_failed, self.failed_us = True, sign.at_us or self.failed_us
         if says_more(sign, self._end):
             self._end = sign

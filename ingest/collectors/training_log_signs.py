@@ -29,6 +29,7 @@ from ingest.collectors.training_log_shapes import Shapes, Step
 from ingest.collectors.training_log_steps import KnownLines, Steps
 from ingest.collectors.training_log_traces import HEADER, Trace, Traces
 from ingest.collectors.units import MILLISECOND_US, SECOND_US
+from ingest.events import Outcome
 
 _LINES_AT_ONCE = 4_096
 _BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -54,6 +55,13 @@ class Sign(NamedTuple):
     told: dict[str, str]
     text: str
     is_year_guessed: bool
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the launch ended: an exit code of 0 is no failure."""
+        is_good = not (self.told.get("exit_code") or "1").strip("0")
+        is_failed = self.pattern.outcome is Outcome.FAILED
+        return Outcome.COMPLETED if is_good and is_failed else self.pattern.outcome
 
 
 class Signs:

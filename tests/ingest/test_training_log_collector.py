@@ -806,6 +806,19 @@ def test_a_trainer_that_tells_its_result_is_done(line: str) -> None:
     assert (11.0, None) == (spans(told, "training")[0][1], told[-1].get("message"))
 
 
+@pytest.mark.parametrize(("code", "outcome"), [("0", "completed"), ("1", "failed")])
+def test_a_return_code_of_0_is_a_good_end(code: str, outcome: str) -> None:
+    told = read(
+        "2026-03-01T10:00:00Z step 10 loss 1",
+        "2026-03-01T10:00:10Z step 20 loss 1",
+        f"2026-03-01T10:00:11Z train.py exits with return code = {code}",
+    )
+
+    assert [(outcome, int(code))] == [
+        (end["outcome"], end["exit_code"]) for end in of(told, "attempt_end")
+    ]
+
+
 @pytest.mark.parametrize(
     ("lines", "restored"),
     [
