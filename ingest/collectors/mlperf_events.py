@@ -26,7 +26,9 @@ def events(log: Log, submission: Submission, cluster: str | None) -> Iterator[Ev
     yield _job(log, submission, cluster, job_id, begun_us, gpus, gpu_type)
     for number, launch in enumerate(log.launches, 1):
         of_attempt: Event = {"job_id": job_id, "attempt": number}
-        for event in _attempt(launch, gpus):
+        # time to start is of first attempts: one that is met training has none
+        has_start = number > 1 or not launch.is_met_training
+        for event in _attempt(launch, gpus, has_start=has_start):
             yield {**event, **of_attempt}
 
 
@@ -79,11 +81,12 @@ def _job(
     return job
 
 
-def _attempt(launch: Launch, gpus: int | None) -> Iterator[Event]:
-    start: Event = {"at_us": launch.begun_us, "event": EventKind.ATTEMPT_START}
-    if gpus is not None:
-        start["gpus"] = gpus
-    yield start
+def _attempt(launch: Launch, gpus: int | None, *, has_start: bool) -> Iterator[Event]:
+    if has_start:
+        start: Event = {"at_us": launch.begun_us, "event": EventKind.ATTEMPT_START}
+        if gpus is not None:
+            start["gpus"] = gpus
+        yield start
     yield from _phases(launch)
     for turn in _turns(launch):
         evaluation = _phase(Phase.EVALUATION, turn.at_us, turn.is_start)

@@ -105,6 +105,12 @@ class Launch:
         """Whether it told of an error before it ran."""
         return self.running_us is None and bool(self.failures)
 
+    @property
+    def is_met_training(self) -> bool:
+        """Whether nothing is told of before it ran."""
+        is_told = self.launched_us is not None or self.init_us is not None
+        return not is_told and self.begun_us == self.running_us
+
     def has_begun_before(self, record: Record, label: int | None) -> bool:
         """Whether what begins here must be another launch. Ranks begin within a minute."""
         is_late = record.at_us > (self.running_us or self.init_us or self.begun_us) + _MINUTE_US
