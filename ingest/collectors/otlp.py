@@ -18,6 +18,7 @@ from ingest.collectors.otlp_events import (
     events_of_moment,
     events_of_span,
     is_of_trainer,
+    unknown_outcome,
     unknown_phase,
 )
 from ingest.collectors.otlp_names import span_meaning
@@ -29,6 +30,7 @@ from ingest.events import Event, EventKind, Reason, Rejected, Says
 _SIGN = re.compile(rb"\{\s*\"resource_?(?:[Ss]pans|[Ll]ogs)\"\s*:\s*\[")
 _BATCH = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"')
 _PHASE = b'"ett.phase"'  # the attribute that makes any span a phase
+_OUTCOME = b'"ett.outcome"'
 _MARKS = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
 _MOST_REMEMBERED = 4_096  # resources, exceptions, and what resources told that are no trainers yet
 _WITH_EVIDENCE = (EventKind.FAILURE, EventKind.ATTEMPT_END)
@@ -96,7 +98,7 @@ class _Reader:
         it says so, or if one of its items does.
         """
         shown = line[:_LONGEST_LINE_KEPT].decode(errors="replace")
-        names_phases = _PHASE in line
+        names_phases, names_outcomes = _PHASE in line, _OUTCOME in line
         for resource, items in resources(batch, _anything if names_phases else _is_known):
             who = Who(resource, self._cluster)
             seen_us = told_us = 0
@@ -118,6 +120,10 @@ class _Reader:
                 if names_phases and (phase := unknown_phase(item)) is not None:
                     detail = f"{item.name}: phase {phase[:80]!r} is not known"
                     yield Rejected(number_of, Reason.UNKNOWN_PHASE, detail, shown_of)
+                    continue
+                if names_outcomes and (outcome := unknown_outcome(item)) is not None:
+                    detail = f"{item.name}: outcome {outcome[:80]!r} is not known"
+                    yield Rejected(number_of, Reason.BAD_VALUE, detail, shown_of)
                     continue
                 if not told_us:
                     yield from self._job(who, item)

@@ -40,6 +40,16 @@ def unknown_phase(told: Span | Moment) -> str | None:
     return phase if phase is not None and span_meaning(phase) is None else None
 
 
+def unknown_outcome(told: Span | Moment) -> str | None:
+    """The outcome that the span of a launch names, if there is none so called."""
+    if isinstance(told, Moment):
+        return None
+    attributes = named(told.attributes)
+    meaning, outcome = _meaning(told.name, attributes), text(attributes.get("ett_outcome"))
+    is_of_launch = meaning is not None and meaning.kind is Kind.ATTEMPT
+    return outcome if is_of_launch and outcome not in (None, *Outcome) else None
+
+
 def events_of_span(span: Span) -> Iterator[Event]:
     """What a span that is over tells, its own events before its end."""
     attributes = named(span.attributes)

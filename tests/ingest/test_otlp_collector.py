@@ -494,6 +494,15 @@ def test_a_phase_that_there_is_none_of_is_set_aside(line: Any) -> None:
     assert 1 == len(told)
 
 
+def test_an_outcome_that_there_is_none_of_is_set_aside_and_is_no_good_end() -> None:
+    line = spans(span("attempt", 0, 9, {"ett.outcome": "error"}), span("training", 5, 9))
+    rejected, *told = read_all(line)
+
+    assert (1, Reason.BAD_VALUE) == (rejected.line_number, rejected.reason)
+    assert rejected.detail == "attempt: outcome 'error' is not known"
+    assert ["phase_start"] == [event["event"] for event in told]
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
