@@ -101,14 +101,15 @@ def _meaning(name: str, attributes: Attributes) -> Meaning | None:
 
 def _told(span: Span, meaning: Meaning, attributes: Attributes) -> Iterator[Event]:
     if meaning.kind is Kind.STEP:
-        yield from _progress(span.end_us, attributes)
+        if not span.is_error:  # such a step was not done
+            yield from _progress(span.end_us, attributes)
     elif meaning.kind is Kind.ATTEMPT:
         yield from _attempt(span, attributes)
     else:
         complete = _phase(EventKind.PHASE_START, span.start_us, meaning, attributes)
         complete["end_us"] = span.end_us
         if meaning.phase in _SAVES:
-            complete["ok"] = not span.is_error and attributes.get("ett_ok") is not False
+            complete["ok"] = not span.is_error and not _is_no(attributes.get("ett_ok"))
         yield _identified(complete, span.span_id, "start")
 
 
@@ -162,6 +163,11 @@ def _progress(at_us: int, attributes: Attributes) -> Iterator[Event]:
 def _step(attributes: Attributes) -> int | None:
     told = (whole(attributes.get(key)) for key in (*_STEPS, "megatron_iteration"))
     return next((step for step in told if step is not None), None)
+
+
+def _is_no(value: object) -> bool:
+    """Whether it is false, also where it is told as text or number."""
+    return value is False or (text(value) or "").lower() in ("false", "0")
 
 
 def _message(moment: Moment, attributes: Attributes) -> str:

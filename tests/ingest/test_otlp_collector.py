@@ -98,6 +98,22 @@ def test_a_step_is_progress_when_it_is_over() -> None:
     assert [(us(2), 7, 448)] == [(e["at_us"], e["step"], e["samples"]) for e in told]
 
 
+def test_a_step_that_ended_with_an_error_was_not_done() -> None:
+    told = read(spans(span("train_step", 1, 2, {"step": 7}, error="OutOfMemoryError")))
+
+    assert ["failure"] == [event["event"] for event in told]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_good"),
+    [(True, True), (False, False), ("true", True), ("False", False), (0, False), (1, True)],
+)
+def test_a_save_that_is_said_to_be_no_good_is_none(value: object, is_good: bool) -> None:
+    (told,) = read(spans(span("checkpoint_save", 0, 5, {"ett.step": 40, "ett.ok": value})))
+
+    assert is_good == told["ok"]
+
+
 @pytest.mark.parametrize("name", ["eval_step", "train.validation.step", "EvaluationIteration"])
 def test_a_step_of_an_evaluation_is_no_progress(name: str) -> None:
     (training, alive) = read(spans(span("train_loop", 0, 1), span(name, 1, 2, {"step": 600})))
