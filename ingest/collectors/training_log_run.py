@@ -17,7 +17,7 @@ from ingest.collectors.training_log_identity import Place
 from ingest.collectors.training_log_launch import Launch
 from ingest.collectors.training_log_patterns import Means
 from ingest.collectors.training_log_shapes import Step
-from ingest.collectors.training_log_signs import Sign
+from ingest.collectors.training_log_signs import COUNTS, Sign
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.collectors.units import SECOND_US
@@ -29,7 +29,6 @@ _WHILE_TRAINING = frozenset(
 )
 _OF_STATE = frozenset({Means.SAVING, Means.SAVED, Means.PERSISTED, Means.LOADING, Means.LOADED})
 _BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
-_COUNTS = ("restart", "generation")  # of Slurm, of torchrun
 _RANKS_APART_US = 60 * SECOND_US
 _LONGEST_STARTUP_US = 3_600 * SECOND_US
 _MOST_HELD = 1_000  # events
@@ -181,7 +180,7 @@ class Run:
 
     def _is_of_next(self, launch: Launch, told: dict[str, str]) -> bool:
         """Whether a higher count of restarts tells that another launch has begun."""
-        for fact in _COUNTS:
+        for fact in COUNTS:
             count, known = _number(told, fact), self._count(launch, fact)
             if count is not None and known is not None and count > known:
                 return True
@@ -199,7 +198,7 @@ class Run:
     def _open(self, begun_us: int | None) -> Launch:
         self._launch, self._held = Launch(begun_us, self._writer), []
         again = self._facts.items() & self._known.items()
-        self._carried = {fact for fact, _ in again if fact in _COUNTS}
+        self._carried = {fact for fact, _ in again if fact in COUNTS}
         self._marks, self._earliest = set(), None
         self._steps_before.clear()
         self._doubtful.clear()

@@ -37,6 +37,7 @@ _LOOKED_BACK = 256  # lines
 _LONGEST_LINE = 65_536  # bytes that are looked at: no trainer says more at once
 _LONGEST_TEXT = 2_000  # bytes
 _LONGEST_NUMBER = 18  # digits
+COUNTS = ("restart", "generation")  # of Slurm, of torchrun
 
 
 class Sign(NamedTuple):
@@ -188,11 +189,14 @@ class Signs:
             self._told_us, self._told_at = told.at_us, number
         if may_be_trace:
             before_us = self._time_before(index) if told.at_us is None else told.at_us
-            traces = self._traces.hear(number, before_us, told.label, told.text)
+            is_timed = told.at_us is not None
+            traces = self._traces.hear(number, before_us, told.label, told.text, is_timed=is_timed)
             if traces is not None:
                 yield from traces
                 return
         self.has_signs |= bool(found)
+        if self._traces.are_open and any(_may_begin(*each) for each in found):
+            yield from self._traces.break_off(told.at_us)
         for pattern, match in found:
             if pattern.means is Means.STEP:
                 step = _step(told, match, done)
@@ -273,6 +277,11 @@ def _cut(blocks: Iterable[Block]) -> Iterator[list[bytes]]:
         del rest[:begun]
     if rest:
         yield rest
+
+
+def _may_begin(pattern: Pattern, match: re.Match[bytes]) -> bool:
+    """Whether a line may be the first of a launch: counts of Slurm and torchrun come before it."""
+    return pattern.means is Means.LAUNCH or not match.groupdict().keys().isdisjoint(COUNTS)
 
 
 def _time_of(line: bytes, clock: Clock) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ingest.collectors.lines import Label
+from ingest.collectors.units import SECOND_US
 
 HEADER = b"Traceback (most recent call last)"
 
@@ -21,8 +22,10 @@ _EXCEPTION = re.compile(
     rb"(?!(?:INFO|WARNING|DEBUG|ERROR|CRITICAL|wandb)\b)[A-Za-z_][\w.]*(?:\[[^\]]{0,200}\])?(?::\s|:?$)"
 )
 _PYTHON_FRAME = b'File "'
+_RANKS_APART_US = 60 * SECOND_US  # of one launch, at its begin
 _DEEPER = 2  # blanks that Python puts before a frame, more than before the head of its traceback
 _FRAME = re.compile(rb"\s*(?:\||\xe2[\x94\x95])")  # exception groups, and the boxes of rich
+_LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL)\b")
 
 
 class Trace(NamedTuple):
@@ -38,10 +41,16 @@ class Trace(NamedTuple):
 
 @dataclass(slots=True)
 class _Open:
+    """`prefix` is what a logger puts behind the time of each line, `is_timed` whether lines tell
+    one: a traceback goes on as it began.
+    """
+
     begun: int
     at_us: int | None
     label: Label
     indent: int
+    prefix: bytes
+    is_timed: bool
     lines: list[bytes] = field(default_factory=list)
     exceptions: int = 1  # that are still to come: unlabelled ranks may write into one another
     foreign: int = 0
@@ -49,6 +58,12 @@ class _Open:
     def trace(self, line_number: int, exception: bytes) -> Trace:
         message = b"\n".join([exception, *self.lines])[:_LONGEST_MESSAGE]
         return Trace(line_number, self.at_us, self.label, message.decode(errors="replace"))
+
+    def is_other(self, text: bytes, *, is_timed: bool) -> bool:
+        """Whether a line is of a logger that writes between the lines of this, or after it broke
+        off: what is behind its time may be as far to the right as a frame.
+        """
+        return is_timed and not (self.is_timed and text.startswith(self.prefix))
 
     def add(self, text: bytes) -> None:
         self.lines.append(text)
@@ -64,27 +79,34 @@ class Traces:
         self._open: dict[Label, _Open] = {}
 
     def hear(
-        self, line_number: int, at_us: int | None, label: Label, text: bytes
+        self, line_number: int, at_us: int | None, label: Label, text: bytes, *, is_timed: bool
     ) -> list[Trace] | None:
-        """The tracebacks that end with this line. None: it is no part of a traceback."""
+        """The tracebacks that end with this line. None: it is no part of a traceback. `is_timed`:
+        it tells a time of its own.
+        """
         if HEADER in text:
-            self._begin(line_number, at_us, label, text)
+            self._begin(line_number, at_us, label, text, is_timed=is_timed)
             return []
         trace = self._open.get(label)
         if trace is None:
             return self._late(line_number)
+        if len(trace.lines) == 1 and text.strip().startswith(_PYTHON_FRAME):
+            trace.prefix = b""  # it was that of the head alone
+        is_other = trace.is_other(text, is_timed=is_timed)
+        text = text.removeprefix(trace.prefix)
         said = text.strip()
         if not said:
             return []
         if len(trace.lines) == 1 and said.startswith(_PYTHON_FRAME):
             # the head may stand behind a progress bar, or in a logger's line
             trace.indent = max(0, _indent(text) - _DEEPER)
+            trace.is_timed = is_timed
             trace.add(text.rstrip())
             return []
-        if _indent(text) > trace.indent or _FRAME.match(text):
+        if not is_other and (_indent(text) > trace.indent or _FRAME.match(text)):
             trace.add(text.rstrip())
             return []
-        if _EXCEPTION.match(said):
+        if not is_other and _EXCEPTION.match(said):
             trace.exceptions -= 1
             if not trace.exceptions:
                 del self._open[label]
@@ -95,11 +117,24 @@ class Traces:
             return self._give_up(label)
         return self._late(line_number)
 
+    def break_off(self, at_us: int | None) -> list[Trace]:
+        """A launch begins at this time, or at one that no line tells: what one before it had begun
+        to write has no end. Ranks that begin with it may be writing theirs.
+        """
+        return [
+            trace
+            for label, each in list(self._open.items())
+            if at_us is None or each.at_us is None or at_us - each.at_us > _RANKS_APART_US
+            for trace in self._give_up(label)
+        ]
+
     def close(self) -> list[Trace]:
         """The tracebacks that the log breaks off in: their last line stands for the exception."""
         return [trace for label in list(self._open) for trace in self._give_up(label)]
 
-    def _begin(self, line_number: int, at_us: int | None, label: Label, text: bytes) -> None:
+    def _begin(
+        self, line_number: int, at_us: int | None, label: Label, text: bytes, *, is_timed: bool
+    ) -> None:
         known = self._open.get(label)
         if known is not None:
             known.exceptions += 1
@@ -107,7 +142,9 @@ class Traces:
         elif len(self._open) < _MOST_OPEN:
             before = text[: text.index(HEADER)]
             indent = len(before) if not before.strip() else 0
-            self._open[label] = _Open(line_number, at_us, label, indent, [text.strip()])
+            prefix = before if _LEVEL.search(before) else b""
+            lines = [text.removeprefix(prefix).strip()]
+            self._open[label] = _Open(line_number, at_us, label, indent, prefix, is_timed, lines)
             self.are_open = True
 
     def _late(self, line_number: int) -> list[Trace] | None:

@@ -1323,6 +1323,50 @@ def test_a_traceback_ends_with_its_exception_whatever_its_head_stands_behind(bef
     assert [(0.0, 10), (50.0, 20)] == steps(told)
 
 
+@pytest.mark.parametrize("logger", [" - root - INFO - ", " INFO ", "]: ", " | INFO | stdout | "])
+@pytest.mark.parametrize(
+    "count", ["SLURM_RESTART_COUNT=1", "2026-03-01 11:00:00{}SLURM_RESTART_COUNT=1"]
+)
+def test_a_traceback_that_breaks_off_hides_nothing_of_the_next_launch(
+    logger: str, count: str
+) -> None:
+    told = read(
+        "2026-03-01 10:00:00" + logger + "Starting job: x",
+        "2026-03-01 10:00:10" + logger + "step: 1 loss: 1",
+        "Traceback (most recent call last):",
+        '  File "train.py", line 9, in <module>',
+        "    main()",
+        count.format(logger),
+        "2026-03-01 11:00:00" + logger + "Starting job: x",
+        "2026-03-01 11:00:10" + logger + "Training starts at step 1.",
+        "2026-03-01 11:00:20" + logger + "step: 1 loss: 1",
+    )
+    (failure,) = of(told, "failure")
+    first, second = (event["run_key"] for event in of(told, "attempt_start"))
+
+    assert [first, second] == [event["run_key"] for event in of(told, "progress")]
+    assert (first, "main()") == (failure["run_key"], failure["message"].splitlines()[0])
+
+
+@pytest.mark.parametrize("logger", [" - root - ERROR - ", " ERROR ", " | ERROR | stderr | "])
+def test_a_traceback_of_which_a_logger_writes_each_line_ends_with_its_exception(
+    logger: str,
+) -> None:
+    told = read(
+        "2026-03-01 10:00:00 - root - INFO - step: 1 loss: 1",
+        "2026-03-01 10:00:10" + logger + "Traceback (most recent call last):",
+        "2026-03-01 10:00:10" + logger + '  File "train.py", line 9, in <module>',
+        "2026-03-01 10:00:10 - root - INFO - step: 2 loss: 1",
+        "2026-03-01 10:00:10" + logger + "    main()",
+        "2026-03-01 10:00:10" + logger + "RuntimeError: shapes differ",
+        "2026-03-01 10:00:20 - root - INFO - step: 3 loss: 1",
+    )
+    (failure,) = of(told, "failure")
+
+    assert ["RuntimeError: shapes differ", "    main()"] == failure["message"].splitlines()[::3]
+    assert [(0.0, 1), (10.0, 2), (20.0, 3)] == steps(told)
+
+
 def test_a_log_that_torchrun_first_speaks_in_when_a_worker_dies_tells_when_and_of_what() -> None:
     died = (
         "[2026-03-01 10:00:40,000] torch.distributed.elastic.multiprocessing.api: [ERROR] failed "
