@@ -52,10 +52,15 @@ def effect(told: History, name: str, episode: Episode) -> Effect:
     """Over all days of the episode, by the baseline that it was found with."""
     panel = told.panel
     days = changed_days(told, episode)
-    ratio = factor(panel, episode.row, days, told.view(episode.row, episode.found))
+    seen = told.view(episode.row, episode.found)
+    ratio = factor(panel, episode.row, days, seen)
     exposure = _sum(panel.told_exposure[episode.row, days])
-    shown = _shown(name, _sum(panel.told_total[episode.row, days]) / max(exposure, 1e-12))
-    expected = _scaled(name, shown, 1 / ratio)
+    total = _sum(panel.told_total[episode.row, days])
+    shown = _shown(name, total / max(exposure, 1e-12))
+    if panel.is_rate and not total:  # of nothing there is no multiple
+        expected = _shown(name, _usual(panel, episode.row, days, seen) / max(exposure, 1e-12))
+    else:
+        expected = _scaled(name, shown, 1 / ratio)
     before = before_days(told, episode)
     return Effect(
         shown,
@@ -80,12 +85,12 @@ def before_days(told: History, episode: Episode) -> slice:
 def factor(panel: Panel, row: int, days: slice, seen: View) -> float:
     """By how much the days are higher than expected."""
     weight = panel.weight[row, days]
-    expected = seen.scores.expected[0, days]
     if panel.is_rate:
         return float(
             max(panel.value[row, days][weight > 0].sum(), 1e-12)
-            / max(expected[weight > 0].sum(), 1e-12)
+            / max(_usual(panel, row, days, seen), 1e-12)
         )
+    expected = seen.scores.expected[0, days]
     precision = seen.scores.precision[0, days]
     left = np.where(weight > 0, panel.value[row, days] - expected, 0.0)
     told = weight > 0
@@ -96,6 +101,11 @@ def factor(panel: Panel, row: int, days: slice, seen: View) -> float:
     spread = method.CLIP / np.sqrt(np.where(told, precision, np.inf))
     cut = np.clip(left, least - spread, most + spread)
     return float(np.exp((cut * precision).sum() / precision.sum()))
+
+
+def _usual(panel: Panel, row: int, days: slice, seen: View) -> float:
+    """What was expected of the days of a rate, together."""
+    return _sum(seen.scores.expected[0, days][panel.weight[row, days] > 0])
 
 
 def _but_one(values: Floats) -> tuple[float, float]:

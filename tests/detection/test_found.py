@@ -130,6 +130,26 @@ def test_more_preemptions_are_told_as_such() -> None:
     assert (FLEET, "preemption_ratio", "preemptions") in open_rows(told)
 
 
+def test_a_team_without_an_event_went_down_by_all_of_what_was_expected() -> None:
+    is_spared = (pl.col("team") == "team-2") & (pl.col("day") >= day(FIRST))
+    more = fleet(5, 3, DAYS, 15.0, STEADY, {(None, "preemption"): Step(FIRST, 6.0)})
+    told = detect(
+        more.with_columns(
+            pl.when(~is_spared | (pl.col("metric") != "preemption_ratio"))
+            .then("total")
+            .otherwise(0.0)
+            .alias("total")
+        ),
+        last_day(DAYS),
+        Settings(),
+    )
+    changes = dict(rows(told.teams, "series_team", "change_ratio", metric="preemption_ratio"))
+
+    assert {"team-0", "team-1", "team-2"} == changes.keys()
+    assert changes["team-2"] == -1.0
+    assert min(changes["team-0"], changes["team-1"]) > 1
+
+
 def test_larger_jobs_are_another_mix_and_nothing_opens() -> None:
     told = found({(0, "size"): Step(FIRST, 8.0)})
 
