@@ -179,6 +179,12 @@ def _place(
         return replace(change, episode=replace(change.episode, opened=change.opened + 1))
     if carrier is None:
         cause = _nearest_to_cause(change, histories)
+        is_over = change.episode.opened is None and change.episode.last is not None
+        # it would be an incident: of what was told there is none besides
+        home = _told_in(cause, groups) if is_over else None
+        if home is not None:
+            home.symptoms.append(change)
+            return None
         carrier = None if cause is change else _only_mover(cause, groups)
         if carrier is None:
             _open_wide(_caused(change, histories), groups)
@@ -195,6 +201,19 @@ def _caused(change: Change, histories: tuple[History, History]) -> Group:
     """A regression that is named by the cause of a change, which then shows it elsewhere."""
     cause = _nearest_to_cause(change, histories)
     return Group(cause, symptoms=[] if cause is change else [change])
+
+
+def _told_in(cause: Change, groups: list[Group]) -> Group | None:
+    """The regression that the cause of a change of all is told in already, as one team's."""
+    told = (cause.team, cause.metric, cause.episode.onset)
+    return next(
+        (
+            each
+            for each in groups
+            if any(told == (one.team, one.metric, one.episode.onset) for one in each.symptoms)
+        ),
+        None,
+    )
 
 
 def _only_mover(cause: Change, groups: list[Group]) -> Change | None:

@@ -438,6 +438,31 @@ def test_a_near_miss_of_all_teams_holds_no_team_back_that_is_told() -> None:
     ]
 
 
+def test_what_was_told_of_a_team_is_told_of_all_no_second_time() -> None:
+    # nor where a dip of ETT of all teams, too short to be told, leads to its cause once more
+    taken = fleet(6, 3, 140, 12.0, STEADY, {(0, "preemption"): Step(120, 10.0, lasts=4)})
+    metric, on = pl.col("metric"), pl.col("day")
+    fails = (pl.col("team") == "team-1") & metric.is_in(["failures", "failures_storage"])
+    told = detect(
+        taken.with_columns(
+            pl.when(fails & on.is_between(day(116), day(125)))
+            .then(pl.col("total") + pl.col("rows") * 0.3)
+            .when((metric == "ett_ratio") & on.is_between(day(119), day(122)))
+            .then(pl.col("total") * 2)
+            .otherwise("total")
+            .alias("total")
+        ),
+        day(130),
+        Settings(),
+    )
+
+    assert [("team-0", "incident")] == rows(
+        told.regressions, "team", "state", metric="preemption_ratio"
+    )
+    shown = rows(told.symptoms, "symptom_metric", team="team-0", symptom_team=FLEET)
+    assert [("ett_ratio",), ("preemption_ratio",)] == sorted(shown)
+
+
 @pytest.mark.parametrize("days_after", [7, 8, 9, 10])
 def test_a_team_that_went_back_with_all_others_is_not_told_of_again(days_after: int) -> None:
     outage = fleet(14, 3, 140, 12.0, World(), {(None, "pt2_compile"): Step(100, 1.5, lasts=15)})
