@@ -236,10 +236,9 @@ def _held(chosen: filters.Scope, window: openings.Opened, silent: str) -> None:
     )
     paid = money.cost(amount) if chosen.weight == "gpu" else ""
     tiles.kpi(
-        words.glossary()["start_up_gpu_seconds"],
+        words.glossary()["starting_gpu_seconds"],
         None if silent else amount,
         _starting(before) if before else None,
-        label="Start + recovery",
         show=words.hours,
         difference=words.more_hours,
         rests_on=window.now["attempts_told"],

@@ -56,6 +56,16 @@ def test_the_six_numbers_are_those_of_the_views(fleet: Path) -> None:
     assert str(never["never_trained"]) == shown[5]
 
 
+def test_start_and_recovery_is_said_to_be_of_both(fleet: Path) -> None:
+    tile = open_page(START).metric[4]
+    [losses] = rows(fleet, "from window_losses('fleet', 'all', ?, ?)", FIRST, LAST)
+    of_both = (losses["start_up_gpu_seconds"] + losses["recovery_gpu_seconds"]) / 3600
+
+    assert words.compact(of_both) == tile.value
+    assert "but for recoveries" not in tile.proto.help
+    assert "of first tries and of recoveries" in tile.proto.help
+
+
 def test_no_line_of_the_period_before_is_told_where_none_is_drawn(fleet: Path) -> None:
     compared, alone = (said(open_page(START, vs=versus)) for versus in ("previous", "none"))
 
