@@ -39,7 +39,7 @@ def row(
             series=days["ett_ratio"].to_list(),
         )
         tiles.kpi(
-            measures["lost_gpu_seconds"],
+            words.weighed("lost_gpu_seconds", chosen.weight),
             now["lost_amount"] if not silent else None,
             before.get("lost_amount"),
             label=f"Lost {chosen.hours}",

@@ -54,10 +54,9 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
     before = data.row(LOSSES, *chosen.previous, chosen.weight) if chosen.is_compared else {}
     days = data.frame(LOSSES_BY_DAY, *chosen.month, chosen.weight)
     silent = kpis.not_reported(window.now, chosen.weight)
-    measures = words.glossary()
     with st.grid(6, min_column_width=128, gap="small"):
         tiles.kpi(
-            measures["lost_gpu_seconds"],
+            words.weighed("lost_gpu_seconds", chosen.weight),
             None if silent else now["lost"],
             before.get("lost"),
             label=f"Lost {chosen.hours}",
@@ -75,7 +74,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
         )
         for part in PARTS:
             tiles.kpi(
-                measures[f"{part}_gpu_ratio"],
+                words.weighed(f"{part}_gpu_ratio", chosen.weight),
                 None if silent else now[part],
                 before.get(part),
                 show=lambda share: words.ratio(share, 2),

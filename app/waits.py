@@ -236,7 +236,7 @@ def _held(chosen: filters.Scope, window: openings.Opened, silent: str) -> None:
     )
     paid = money.cost(amount) if chosen.weight == "gpu" else ""
     tiles.kpi(
-        words.glossary()["starting_gpu_seconds"],
+        words.weighed("starting_gpu_seconds", chosen.weight),
         None if silent else amount,
         _starting(before) if before else None,
         show=words.hours,

@@ -12,7 +12,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cache
 from importlib import resources
@@ -50,6 +50,18 @@ class Measure:
 def glossary() -> Mapping[str, Measure]:
     """Every measure by its column name."""
     return {key: Measure(key=key, **entry) for key, entry in _glossary_file()["measures"].items()}
+
+
+def weighed(key: str, weight: str) -> Measure:
+    """A measure of GPU-time as it is under this weight: by wall time every attempt counts the same,
+    however many GPUs it holds.
+    """
+    measure = glossary()[key]
+    if weight == "gpu":
+        return measure
+    meaning = measure.meaning.replace("GPU-time", "time")
+    formula = measure.formula.replace(" x GPUs", "").replace("GPU-seconds", "seconds")
+    return replace(measure, meaning=meaning[:1].upper() + meaning[1:], formula=formula)
 
 
 @cache

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from app import filters, losses
+from app import filters, losses, words
 from app.charts.pairs import pairs
 from app.charts.stack import one_area, order, stack
 from app.charts.team_areas import team_areas
@@ -18,7 +18,7 @@ from app.palette import DARK, LIGHT
 from app.warehouse import connect
 from queries import AREAS, published
 from tests.app import serving
-from tests.app.opening import LOST, markdown, open_page, said, warnings
+from tests.app.opening import LOST, OVERVIEW, START, markdown, open_page, said, warnings
 
 FIRST, LAST = date(2026, 2, 4), date(2026, 3, 3)
 
@@ -268,6 +268,38 @@ def test_a_cell_knows_its_team_and_area_and_shows_no_markup() -> None:
 
 def test_areas_to_look_at_are_those_that_can_be_lost() -> None:
     assert set(AREAS) - {"effective", "uninstrumented"} == set(filters.LOST_AREAS)
+
+
+@pytest.mark.parametrize(
+    ("path", "labels"),
+    [
+        (OVERVIEW, {"ETT", "Lost hours"}),
+        (LOST, set()),
+        (START, {"Start + recovery"}),
+    ],
+)
+def test_by_wall_what_every_attempt_counts_the_same_in_is_no_gpu_time(
+    fleet: Path, path: str, labels: set[str]
+) -> None:
+    told = {
+        metric.label: metric.proto.help
+        for metric in open_page(path, weight="wall").metric
+        if metric.label in labels or not labels
+    }
+
+    assert labels <= told.keys()
+    assert not [label for label, text in told.items() if "GPU-" in text or "x GPUs" in text]
+
+
+def test_by_wall_a_measure_of_gpu_time_is_told_in_time() -> None:
+    loop = words.weighed("wasted_gpu_ratio", "wall")
+
+    assert loop.meaning.startswith("The share of time inside the train loop")
+    assert loop.formula == (
+        "(unsaved + checkpoint_save + evaluation + data_wait + hang) / instrumented seconds"
+    )
+    assert words.weighed("lost_gpu_seconds", "wall").meaning.startswith("Time of instrumented jobs")
+    assert words.glossary()["lost_gpu_seconds"] == words.weighed("lost_gpu_seconds", "gpu")
 
 
 def test_by_wall_the_jobs_in_gpu_hours_do_not_say_that_attempts_count_the_same(
