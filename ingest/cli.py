@@ -317,6 +317,7 @@ class _Run:
                     rest = max(rest, (published - begun) * (1 / PUBLISHING_SHARE - 1))
             if not self.is_dry:
                 self._move_clocks(summary)
+                summary.jobs = facts.still_jobs(self.warehouse.connection, summary.jobs)
         self._publish()
         shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
         if not self.is_dry:

@@ -64,6 +64,17 @@ def told_jobs(connection: duckdb.DuckDBPyConnection) -> set[int]:
     return {job for (job,) in connection.execute("from told_jobs").fetchall()}
 
 
+def still_jobs(connection: duckdb.DuckDBPyConnection, told: set[int]) -> set[int]:
+    """Of the `told_jobs` of several batches those that are jobs of their own: what one batch told
+    under a trainer's name another may have made the scheduler's job.
+    """
+    joined = connection.execute(
+        "select distinct job_no from job_links "
+        "anti join job_names_kept on job_links.job_no = job_names_kept.base_job_no"
+    ).fetchall()
+    return told - {job for (job,) in joined}
+
+
 def move_on(warehouse: Warehouse, settings: Settings, file_nos: Sequence[int]) -> None:
     """Recompute the open jobs, and those whose scheduler's rows stand in dumps of a later moment.
 

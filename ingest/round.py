@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from ingest import loader, plan, publish
+from ingest import facts, loader, plan, publish
 from ingest.arrivals import Sight, is_there
 from ingest.ending import Ending
 from ingest.errors import UnreadableDump
@@ -271,10 +271,11 @@ class Round:
         publish.publish(self._warehouse, self._watch.settings, self._watch.moment().now)
         self._news.settle()
         tally, self._tally = self._tally, _Tally()
+        jobs = facts.still_jobs(self._warehouse.connection, tally.jobs)
         _LOG.info(
             "published %s of %s from %s, %s set aside, in %.1f s; waiting: %s",
             counted(tally.events, "event"),
-            counted(len(tally.jobs), "job"),
+            counted(len(jobs), "job"),
             counted(len(tally.files), "file"),
             counted(tally.rejected, "line"),
             time.monotonic() - began,

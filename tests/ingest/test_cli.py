@@ -19,7 +19,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import cli, facts
+from ingest import cli, facts, plan
 from ingest.cli import main
 from ingest.collectors.mlperf_log import Log
 from queries import NothingPublished, published
@@ -422,6 +422,27 @@ def test_a_text_dump_that_gives_no_line_is_told_and_remembered_by_nothing(
     assert 2 == status
     assert f"nothing loaded: {dump} has no header of sacct" in said
     assert [] == kept(warehouse, "from files")
+
+
+@pytest.mark.parametrize("files_at_once", [1, 2])
+def test_a_job_of_a_trainer_and_a_scheduler_is_one_however_they_were_batched(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files_at_once: int,
+) -> None:
+    monkeypatch.setattr(plan, "BATCH_FILES", files_at_once)
+    log, table = tmp_path / "a" / "48213.out", tmp_path / "sacct.txt"
+    log.parent.mkdir()
+    log.write_text("2026-03-01 10:00:30 step: 1 loss: 2\n2026-03-01 10:01:00 step: 2 loss: 2\n")
+    table.write_text(
+        "JobIDRaw|Cluster|State|Submit|Start|End|AllocTRES\n"
+        "48213|c1|COMPLETED|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T10:02:00|gres/gpu=8\n"
+    )
+    ingest(tmp_path / "warehouse", log, table)
+
+    assert "of 1 job from 2 files" in capsys.readouterr().out
+    assert [("c1:48213",)] == rows(tmp_path / "warehouse", "select job_id from jobs")
 
 
 def test_dumps_of_which_no_line_is_an_event_are_no_success_however_often_they_are_given(
