@@ -116,8 +116,9 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
         _LOG.warning(
             "%s: none of its lines is known to tell of a save or of what was restored, so all that "
             "it trained before an interruption counts as unsaved, unless another file of the run "
-            "tells it; let the trainer log them (Hugging Face: --log_level info), or describe the "
-            "lines in [[training_log]] tables of ett.toml: docs/sources/training-log.md",
+            "tells it. So it is if it did not save. If it did, let the trainer log that (Hugging "
+            "Face: --log_level info), or describe the lines in [[training_log]] tables of "
+            "ett.toml: docs/sources/training-log.md",
             dump.name,
         )
     if run.is_year_guessed:
