@@ -41,6 +41,7 @@ _TEXTS = frozenset(
     {"team", "user", "workload", "model", "cluster", "partition", "priority", "gpu_type"}
 )
 _SCHEDULER_JOBS = frozenset({"slurm_job_id", "slurm_jobid", "scheduler_job"})
+_NOTHING = frozenset({"", "None"})  # Python's word for a variable that is not set
 
 
 def events(record: Record, processes: Processes) -> Iterator[Event | Rejected]:
@@ -141,7 +142,7 @@ def _metadata(record: Record) -> Iterator[tuple[str, str]]:
     entries = record.said.get("custom_metadata")
     for entry in entries if isinstance(entries, list) else ():
         name, _, value = (text(entry) or "").partition(":")
-        if name.strip() and value.strip():
+        if name.strip() and value.strip() not in _NOTHING:
             yield name.strip(), value.strip()
 
 

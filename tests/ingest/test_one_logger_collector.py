@@ -175,6 +175,15 @@ def test_metadata_says_who_the_job_is_and_what_it_runs_under() -> None:
     assert ("48213", 2) == (start["scheduler_job"], start["run_restart"])
 
 
+def test_metadata_of_a_variable_that_is_not_set_says_nothing() -> None:
+    names = ("team", "user", "model", "workload", "cluster", "partition", "priority", "gpu_type")
+    unset = [f"{name}:None" for name in (*names, "gpus", "slurm_job_id", "cell")]
+    job, *_ = read(*Writer().begin(custom_metadata=unset))
+
+    assert not job.keys() & {*names, "gpus", "scheduler_job"}
+    assert {"world_size": 64} == json.loads(job["attrs"])
+
+
 @pytest.mark.parametrize(
     ("told", "job"),
     [
