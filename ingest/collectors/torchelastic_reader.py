@@ -51,10 +51,11 @@ _LIST_LINES = 24
 _WHOLE_FILE = 4 * 1024 * 1024
 
 _CANCELLED = re.compile(
-    rb"\*\*\* (?:JOB|STEP) \d{1,18}(?:[.+_]\S{1,40})? ON \S{1,200} "
-    rb"(?:CANCELLED|FAILED|KILLED) AT (\S{1,40}?)(?: DUE (?:TO )?(.{1,80}?))? \*\*\*"
+    rb"\*\*\* (?P<what>JOB|STEP) \d{1,18}(?:[.+_]\S{1,40})? ON \S{1,200} "
+    rb"(?:CANCELLED|FAILED|KILLED) AT (?P<at>\S{1,40}?)(?: DUE (?:TO )?(?P<why>.{1,80}?))? \*\*\*"
 )
 _BACKGROUND = (b"checkpoint request", b"checkpoint save request", b"Checkpoint save failed")
+_SIGTERM = 15
 _OUTCOMES = {b"PREEMPTION": Outcome.PREEMPTED, b"TIME LIMIT": Outcome.TIMEOUT}
 
 _Key = tuple[str | int | None, ...]
@@ -450,10 +451,12 @@ class Reader:
 
     def _cancelled(self, number: int, text: bytes, cancelled: re.Match[bytes]) -> Iterator[Event]:
         """The scheduler's word on why it ends the job."""
-        time = split_time(cancelled[1] + b" ", self.clock)
-        if time is None:
+        time = split_time(cancelled["at"] + b" ", self.clock)
+        why = cancelled["why"]
+        # srun cancels the step of which a task failed: nobody else did
+        is_sruns = why is None and cancelled["what"] == b"STEP" and self._has_lost_a_worker
+        if time is None or is_sruns:
             return
-        why = cancelled[2]
         outcome = Outcome.CANCELLED if why is None else _OUTCOMES.get(why, Outcome.FAILED)
         message = text.decode("utf-8", "replace").strip()
         stop = Stop(time.at_us, number, outcome=outcome, message=message)
@@ -470,6 +473,13 @@ class Reader:
                     "attrs": json.dumps({"line": number}),
                 }
             )
+
+    @property
+    def _has_lost_a_worker(self) -> bool:
+        """Whether a worker of what runs died, and of more than that it was stopped."""
+        failed = [launch for launch in self._launches.values() if launch.failed_us is not None]
+        roots = [launch.failures.root() for launch in failed]
+        return any(root is not None and root.signal != _SIGTERM for root in roots)
 
     def _error_file(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         """A worker's or the agent's error file: one object, or several if files were joined."""

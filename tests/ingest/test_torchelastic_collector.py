@@ -186,6 +186,28 @@ def test_the_schedulers_word_in_the_log_says_why_a_launch_was_stopped(
     assert {"1153"} == {event["scheduler_job"] for event in told if event is end}
 
 
+@pytest.mark.parametrize(
+    ("code", "line", "outcome"),
+    [
+        (1, CANCELLED.replace("JOB 1153", "STEP 1153.0"), "failed"),
+        (-15, CANCELLED.replace("JOB 1153", "STEP 1153.0"), "cancelled"),
+        (1, CANCELLED, "cancelled"),
+    ],
+)
+def test_a_step_that_srun_ends_as_a_task_of_it_failed_was_cancelled_by_nobody(
+    tmp_path: Path, code: int, line: str, outcome: str
+) -> None:
+    first = [*begins(0), *starts(5, agents=2, waits=4), *fails(58, code)]
+    second = [*begins(1, pid=7), *starts(5, pid=7, agents=2, ranks="[2, 3]")]
+    nodes = [f"{node}: {text}" for node, log in enumerate((first, second)) for text in log]
+    died = DIED.replace(" 8489 ", " 7 ")
+    told = events_of(written(tmp_path, *nodes, line, f"1: {died}"))
+
+    assert [("failed", 58.0), (outcome, 60.0)] == [
+        (end["outcome"], since_begun(end["at_us"])) for end in ends(told)
+    ]
+
+
 def test_what_is_cancelled_is_what_runs_not_what_was_killed_before(tmp_path: Path) -> None:
     killed = [*begins(0), *starts(2)]
     again = [*begins(30, pid=77), *starts(32, pid=77)]
