@@ -42,6 +42,7 @@ class Launch:
     launches of a file, `own_pauses` this one's, and `pause` is its newest. `completed_us` is when
     the trainer that wrote into the same file said that it is done. `ready_us` is when its first
     workers were started. `gone_us` is when it was gone at the latest, as another one took its job.
+    `is_begin_told`: it said itself when it began, and its log does not just begin then.
     """
 
     run: Run
@@ -71,6 +72,7 @@ class Launch:
     pauses: list[Pause] = field(default_factory=list)
     pause: Pause | None = None
     own_pauses: list[Pause] = field(default_factory=list)
+    is_begin_told: bool = True
     has_trainer: bool = False
     completed_us: int | None = None
     is_closed: bool = False
@@ -315,7 +317,10 @@ def _attempt(launch: Launch) -> Iterator[Event]:
     launch._has_attempt = True
     if launch.generation is None and launch.began_us is not None:
         launch.generation = 0
-    yield _event(launch, begun_us, EventKind.ATTEMPT_START, "start")
+    # a log may begin in training: a start then would be a time to start of 0 s
+    is_told = launch.is_begin_told or not launch._is_first
+    kind = EventKind.ATTEMPT_START if is_told else EventKind.ALIVE
+    yield _event(launch, begun_us, kind, "start")
 
 
 def _meeting(launch: Launch) -> Iterator[Event]:

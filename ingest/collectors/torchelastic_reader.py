@@ -281,7 +281,7 @@ class Reader:
         opened_us, self.opened_us = self.opened_us, None
         is_first_word = launch.began_us is None and agent.tells_death(message)
         if is_first_word and opened_us is not None and opened_us < (message.at_us or 0):
-            launch.began_us = opened_us
+            launch.began_us, launch.is_begin_told = opened_us, False
 
     def _records(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         told = records.records_in(number, line, self.clock)

@@ -571,6 +571,9 @@ def test_an_agent_whose_first_word_is_a_death_began_with_its_log(tmp_path: Path)
         f"epoch(ended_at) - {BEGUN}, round(effective_seconds + unsaved_seconds, 3) "
         "from attempts order by attempt",
     )
+    # it was met training: that is no time to start of 0 s
+    told = "select tts_seconds from attempts where tts_seconds is not null"
+    assert [] == rows(tmp_path / "warehouse", told)
 
 
 def test_a_log_that_was_rotated_in_the_middle_of_a_launch_begins_none(tmp_path: Path) -> None:
