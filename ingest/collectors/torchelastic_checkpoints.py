@@ -22,7 +22,7 @@ _WHOLE = re.compile(rb"[\"']func_name[\"']: ?[\"'](?:save|load|async_save)[\"']"
 _AS_PYTHON = re.compile(r"\{'.*\}")
 _LONGEST = 100_000
 _STEP = re.compile(
-    r"(?i)(?:global[_-]?step|step|iter(?:ation)?|ckpt|checkpoint|it)s?[._=-]?0*(\d{1,18})(?!\d)"
+    r"(?i)(?:global[_-]?step|step|iter(?:ation)?|ckpt|checkpoint|(?<![a-z])it)s?[._=-]?0*(\d{1,18})(?!\d)"
 )
 _BACKGROUND = re.compile(
     r"(?P<received>Received async checkpoint request with id=)(?P<id>\S+)"
