@@ -69,8 +69,10 @@ def still_jobs(connection: duckdb.DuckDBPyConnection, told: set[int]) -> set[int
     under a trainer's name another may have made the scheduler's job.
     """
     joined = connection.execute(
-        "select distinct job_no from job_links "
-        "anti join job_names_kept on job_links.job_no = job_names_kept.base_job_no"
+        "select told.job_no from (select unnest($1::bigint[]) as job_no) as told "
+        "semi join job_links on told.job_no = job_links.job_no "
+        "anti join job_names_kept on told.job_no = job_names_kept.base_job_no",
+        [list(told)],
     ).fetchall()
     return told - {job for (job,) in joined}
 
