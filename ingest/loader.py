@@ -28,6 +28,7 @@ from ingest import (
     retention,
     store,
     text,
+    unpacking,
     usual,
 )
 from ingest.collectors.base import Reading
@@ -329,7 +330,18 @@ def _parse_at_once(
         parsed = _parse_usual(connection, folder, group, files, moment, memory)
         if parsed is not None:
             return parsed
+    for one in group:
+        _refuse_damaged(one)
     return _parse_files(connection, group, files, moment)
+
+
+def _refuse_damaged(one: Numbered) -> None:
+    """Before the engine unpacks it. Who takes usual lines unpacks it here, and sees it then."""
+    file = one.incoming.file
+    try:
+        unpacking.refuse_damaged(file)
+    except UnreadableDump as error:
+        raise UnreadableDump(f"{file.name} cannot be read: {error}") from None
 
 
 def _parse_mended(
@@ -340,6 +352,7 @@ def _parse_mended(
     moment: Moment,
 ) -> _Parsed:
     one.incoming.fingerprint.wait()  # raises where it cannot be read to its end
+    _refuse_damaged(one)
     files = [_mended(connection, folder, one, _native_file(one, reading))]
     return _parse_files(connection, [one], files, moment)
 

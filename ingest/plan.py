@@ -91,10 +91,11 @@ def look_at(
             if row.format == format.name or not row.is_mute:
                 return _loaded_already(known, file, row, format, asked)
             mistaken = row.file_no  # as what it was read it told nothing
-    try:
-        unpacking.refuse_damaged(file)
-    except (OSError, UnreadableDump) as error:
-        return Skipped(file.name, f"cannot be read: {error}")
+    if format.collector is not None:  # the loader sees to native ones
+        try:
+            unpacking.refuse_damaged(file)
+        except (OSError, UnreadableDump) as error:
+            return Skipped(file.name, f"cannot be read: {error}")
     given = rotation.own_names(file)
     grown = [
         row.file_no

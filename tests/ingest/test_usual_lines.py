@@ -14,7 +14,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import dumps, fields, usual, usual_lines
+from ingest import dumps, fields, unpacking, usual, usual_lines
 from ingest.usual_lines import LeftOver, NotUsual
 from tests.fuzz import seeds
 from tests.fuzz.accidents import mutated
@@ -151,6 +151,34 @@ def test_many_dumps_load_as_they_do_without(
     assert len(plainly["files"]) == 12
     assert len(plainly["rejected_lines"]) > 20
     assert plainly == usually
+
+
+def test_a_gzip_dump_is_not_unpacked_for_its_checksum_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", 0)
+    looked_at: list[dumps.DumpFile] = []
+    monkeypatch.setattr(unpacking, "refuse_damaged", looked_at.append)
+    dump = tmp_path / "dump.gz"
+    dump.write_bytes(gzip.compress(line() + b"\n"))
+
+    assert 0 == ingest(tmp_path / "warehouse", dump)
+
+    assert [] == looked_at
+
+
+def test_a_gzip_dump_whose_checksum_does_not_hold_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", 0)
+    good = gzip.compress(b"\n".join(line(step=step) for step in range(10, 40)), compresslevel=0)
+    dump = tmp_path / "dump.gz"
+    dump.write_bytes(good.replace(b'"step":17', b'"step":71'))
+
+    assert 2 == ingest(tmp_path / "warehouse", dump)
+
+    assert f"{dump} cannot be read: its gzip checksum is not that of" in capsys.readouterr().out
+    assert [(0,)] == kept(tmp_path / "warehouse", "select count(*) from events")
 
 
 def test_of_many_dumps_one_that_cannot_be_read_is_left_aside_alone(
