@@ -9,11 +9,13 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -30,6 +32,12 @@ from ingest.collectors.training_log_identity import job_of_output
 _HEAD_BYTES = 32 * 1024
 _MOST_ENTRIES = 300  # of a folder, one of each kind of name before more of any
 _MOST_HEADS = 40
+# logs of a folder are read one after the other, and have the same neighbours but for themselves
+_FOLDERS_KEPT = 64
+_HEADS_KEPT = 1_000
+_SETTLED_NS = (
+    2_000_000_000  # what changed since may change again at what is the same time of a disk
+)
 _LEVELS = 3
 
 # `mkdtemp` puts eight characters behind the run's id
@@ -254,15 +262,39 @@ def _told_in(folder: Path, own: Path) -> tuple[set[str], dict[str | None, set[st
     runs = {run for entry in nearby if (run := _run_of_log_folder(entry)) is not None}
     jobs: dict[str | None, set[str]] = {}
     for file in _files(nearby, own):
-        head = _head(file)
-        if not recognises(file, head):
+        said = _said_by(file)
+        if said is None:
             continue
-        told = set(_runs_in(head))
-        runs |= told
-        if len(told) <= 1:
-            name = next(iter(told), None)
-            jobs.setdefault(name, set()).update(_scheduler_jobs_in(head) or _output_of(file))
+        runs |= said.runs
+        if len(said.runs) <= 1:
+            name = next(iter(said.runs), None)
+            jobs.setdefault(name, set()).update(said.jobs)
     return runs, jobs
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the first bytes of a file of torchrun's, or its name, say of its run."""
+
+    runs: frozenset[str]
+    jobs: frozenset[str]
+
+
+def _said_by(file: str) -> _Said | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return _said_then(file, found.st_size, found.st_ctime_ns)
+
+
+@lru_cache(_HEADS_KEPT)
+def _said_then(file: str, _bytes: int, _changed_ns: int) -> _Said | None:
+    head = _head(file)
+    if not recognises(file, head):
+        return None
+    jobs = _scheduler_jobs_in(head) or _output_of(file)
+    return _Said(frozenset(_runs_in(head)), frozenset(jobs))
 
 
 def _nearby(folder: Path, own: Path) -> list[os.DirEntry[str]]:
@@ -314,6 +346,20 @@ def _run_of_log_folder(entry: os.DirEntry[str]) -> str | None:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        changed_ns = os.stat(folder).st_ctime_ns
+    except OSError:
+        return []
+    is_settled = changed_ns < time.time_ns() - _SETTLED_NS
+    return _entries_then(folder, changed_ns) if is_settled else _listed(folder)
+
+
+@lru_cache(_FOLDERS_KEPT)
+def _entries_then(folder: Path, _changed_ns: int) -> list[os.DirEntry[str]]:
+    return _listed(folder)
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import time
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -13,9 +14,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.collectors import torchelastic_runs
 from ingest.collectors.base import Dump, Reading
 from ingest.collectors.torchelastic import TORCHELASTIC
-from ingest.collectors.torchelastic_runs import place_of, run_in_path, scheduler_job_in
+from ingest.collectors.torchelastic_runs import place_at, place_of, run_in_path, scheduler_job_in
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected
 from tests.ingest.torchelastic_dumps import (
@@ -370,6 +372,48 @@ def test_a_trainers_own_log_can_ask_for_the_run_that_it_stands_in(tmp_path: Path
     place = place_of(Dump("train.log", log, lambda: iter(())))
 
     assert ("run-a", "1153", "llama-7") == (place.run_id, place.scheduler_job, place.folder)
+
+
+def test_what_stands_beside_many_logs_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = [tmp_path / f"{number}.log" for number in range(100, 400)]
+    for log in logs:
+        log.write_text("2026-11-20 05:42:00 step 1\n")
+    read: list[str] = []
+    head = torchelastic_runs._head
+
+    def noted(path: str) -> bytes:
+        read.append(path)
+        return head(path)
+
+    monkeypatch.setattr(torchelastic_runs, "_head", noted)
+
+    for log in logs:
+        place_at(log)
+
+    assert 40 <= len(read) < 100
+
+
+def test_a_file_that_came_or_changed_beside_a_log_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torchelastic_runs, "_SETTLED_NS", 20_000_000)
+    log = written(tmp_path / "folder", *starts(2), name="train.log")
+
+    def told() -> str | None:
+        time.sleep(0.05)  # what is remembered has settled
+        return place_at(log).run_id
+
+    runs = [told()]
+    agent = written(tmp_path / "folder", *begins(0, run_id="run-a"), name="agent.log")
+    runs.append(told())
+    agent.write_text(agent.read_text().replace("run-a", "run-b"))
+    runs.append(told())
+    agent.unlink()
+    runs.append(told())
+
+    assert [None, "run-a", "run-b", None] == runs
 
 
 def test_the_trainers_lines_in_the_agents_log_are_of_the_launch_that_had_begun(
