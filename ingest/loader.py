@@ -527,11 +527,11 @@ def _parse_texts(
     advance: Callable[[int], None],
 ) -> _Parsed:
     table = f"parsed_{group[0].file_no}"
-    text.create(connection, table)
+    told = text.Rows(connection, table)
     for one in group:
         collector = one.incoming.format.collector
         assert collector is not None
-        target = text.Target(connection, table, one.file_no, one.source_no)
+        target = text.Target(told, one.file_no, one.source_no)
         try:
             text.parse(
                 target, collector, one.incoming.file, one.incoming.reading or reading, moment
@@ -539,6 +539,12 @@ def _parse_texts(
         except UnreadableDump as error:
             unreadable[one.file_no] = str(error)
         advance(one.incoming.file.bytes)
+    failed = told.finish()
+    for one in group:
+        if one.file_no in failed:
+            file, collector = one.incoming.file, one.incoming.format.collector
+            assert collector is not None
+            unreadable[one.file_no] = text.fault(file.name, collector, failed[one.file_no])
     return _Parsed(
         text.good_rows(connection, table), lambda: connection.execute(f"drop table {table}")
     )

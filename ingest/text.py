@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import duckdb
 import polars as pl
@@ -17,7 +18,7 @@ from ingest.collectors.base import Block, Collector, Dump, Line, Reading
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Item, Reason, Rejected, events_of
 from ingest.moment import Moment
-from queries import frames
+from queries.frames import lend
 
 # The fields of `Event` as columns; everything else about them is in `ingest.events`.
 COLUMNS = {
@@ -77,11 +78,13 @@ COLUMNS = {
     ),
     "ok": pl.Boolean(),
 }
+_ORIGINS = {"file_no": pl.Int32(), "source_no": pl.Int32(), "reader_cluster": pl.String()}
 _NAMES = {"job_id": "job_key", "user": "user_name", "partition": "partition_name"}
 _TYPES = fields.ENUMS | {"ok": "boolean"}
 _PLAIN_TIMES = ("at_us", "end_us")
 _OF_THE_DUMP = ("file_no", "source_no")
 _ALWAYS_THERE = ("at_us", "end_us", "event", "job_id", "attempt", "name", "description", "cluster")
+_CLUSTERS = ("cluster", "reader_cluster")  # the dump's own word is stronger than the reader's
 _EVENTS_AT_ONCE = 20_000
 _ROWS_A_TRANSACTION = 1_000_000  # memory that a transaction holds grows with its rows
 BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together
@@ -89,34 +92,121 @@ _FEWEST_BYTES = 400_000  # a smaller dump is told one by one before its first fr
 _UNPACKED_RATIO = 8  # of a compressed log, about
 _FOLDER = Path(__file__).parent
 # of a collector at what one file holds; a disk's own trouble, or the engine's, is not among it
-_FAULTS = (
+FAULTS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
     ValueError, pl.exceptions.PolarsError,
 )  # fmt: skip
 
 
+class Rows:
+    """A temporary table for what dumps tell; more columns come with their first values.
+
+    Rows of small dumps wait until they are worth an insert: it costs more than most of them. Frames
+    wait with those of like columns.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
+        self.connection = connection
+        self._table = table
+        self._events: list[_Told] = []
+        self._frames: dict[tuple[str, ...], list[tuple[int, pl.DataFrame]]] = {}
+        self._waiting = 0
+        self._failed: dict[int, BaseException] = {}
+        columns = ", ".join(map(_declared, _ALWAYS_THERE))
+        connection.execute(
+            f"create or replace temp table {table} (file_no integer, source_no integer, {columns})"
+        )
+
+    def add(self, origin: Origin, events: Sequence[Event], frames: Iterable[pl.DataFrame]) -> None:
+        """Take what one dump tells."""
+        self._events += [(origin, event) for event in events]
+        self._waiting += len(events)
+        for frame in frames:
+            self._frames.setdefault(tuple(frame.columns), []).append(
+                (origin.file_no, _of_origin(frame, origin))
+            )
+            self._waiting += frame.height
+        if self._waiting >= _EVENTS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Insert what waits."""
+        for frame in self._of_events():
+            _append(self.connection, self._table, frame)
+        for some in self._frames.values():
+            _append(self.connection, self._table, pl.concat([frame for _, frame in some]))
+        self._events.clear()
+        self._frames.clear()
+        self._waiting = 0
+
+    def finish(self) -> dict[int, BaseException]:
+        """Insert the last of it. Returns the dumps that told what is no row, and why: nothing of
+        them is there.
+        """
+        self.flush()
+        for file_no in self._failed:
+            self.take_back(file_no)
+        return self._failed
+
+    def take_back(self, file_no: int) -> None:
+        """Forget what one dump told, and what was set aside of it."""
+        self._events = [told for told in self._events if told[0].file_no != file_no]
+        left = {
+            columns: [one for one in some if one[0] != file_no]
+            for columns, some in self._frames.items()
+        }
+        self._frames = {columns: some for columns, some in left.items() if some}
+        for table in (self._table, "rejects"):
+            self.connection.execute(f"delete from {table} where file_no = ?", [file_no])
+
+    def _of_events(self) -> Iterator[pl.DataFrame]:
+        """The events that wait as rows; those of a dump that cannot become rows stop no other's."""
+        try:
+            together = _frame(self._events)
+        except FAULTS:
+            yield from self._of_each_dump()
+        else:
+            yield together
+
+    def _of_each_dump(self) -> Iterator[pl.DataFrame]:
+        for file_no, told in groupby(self._events, key=lambda one: one[0].file_no):
+            try:
+                alone = _frame(list(told))
+            except FAULTS as error:
+                self._failed[file_no] = error
+            else:
+                yield alone
+
+
+class Origin(NamedTuple):
+    """The dump that tells a row, and the cluster that its reader names where it names none."""
+
+    file_no: int
+    source_no: int
+    reader_cluster: str | None
+
+
+_Told = tuple[Origin, Event]
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a dump's rows go: a temporary table that `create` made, and the dump's numbers."""
+    """Where a dump's rows go, and the dump's numbers."""
 
-    connection: duckdb.DuckDBPyConnection
-    table: str
+    rows: Rows
     file_no: int
     source_no: int
 
-
-def create(connection: duckdb.DuckDBPyConnection, table: str) -> None:
-    """An empty temporary table for what dumps tell; more columns come with their first values."""
-    columns = ", ".join(map(_declared, _ALWAYS_THERE))
-    connection.execute(
-        f"create or replace temp table {table} (file_no integer, source_no integer, {columns})"
-    )
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """What it is written through."""
+        return self.rows.connection
 
 
 def parse(
     target: Target, collector: Collector, file: dumps.DumpFile, reading: Reading, moment: Moment
 ) -> None:
-    """Read a dump into `target.table`, in bounded memory; what cannot be believed is set aside.
+    """Read a dump into `target.rows`, in bounded memory; what cannot be believed is set aside.
 
     Raises UnreadableDump where the collector finds no line to read, or fails at what it reads: of
     one file, that must not stop the others. No row of it is there then.
@@ -128,9 +218,9 @@ def parse(
     except UnreadableDump:
         _take_back(target)
         raise
-    except _FAULTS as error:
+    except FAULTS as error:
         _take_back(target)
-        raise UnreadableDump(_fault(file.name, collector, error)) from error
+        raise UnreadableDump(fault(file.name, collector, error)) from error
     except BaseException:
         target.connection.execute("rollback")
         raise
@@ -138,12 +228,11 @@ def parse(
 
 
 def _take_back(target: Target) -> None:
-    for table in (target.table, "rejects"):
-        target.connection.execute(f"delete from {table} where file_no = ?", [target.file_no])
+    target.rows.take_back(target.file_no)
     target.connection.execute("commit")
 
 
-def _fault(name: str, collector: Collector, error: BaseException) -> str:
+def fault(name: str, collector: Collector, error: BaseException) -> str:
     """What failed and where, for whoever mends it."""
     *_, place = [
         f"{Path(frame.filename).name}:{frame.lineno}"
@@ -256,21 +345,21 @@ def _declared(name: str) -> str:
 
 @dataclass(slots=True)
 class _Waiting:
-    """What was told until it is worth an insert; frames wait with those of like columns."""
+    """What one dump told until it is worth looking at whether it can be believed."""
 
     target: Target
     reading: Reading
     moment: Moment
     _events: list[Event] = field(default_factory=list)
     _rejected: list[Rejected] = field(default_factory=list)
-    _frames: dict[tuple[str, ...], list[pl.DataFrame]] = field(default_factory=dict)
+    _frames: list[pl.DataFrame] = field(default_factory=list)
     _rows: int = 0
     _uncommitted: int = 0
 
     def take(self, item: Item) -> None:
         if isinstance(item, pl.DataFrame):
             good, others = _believed_rows(item, self.moment)
-            self._frames.setdefault(tuple(good.columns), []).append(good)
+            self._frames.append(good)
             self._rows += good.height
             self._events += events_of(others)
         elif isinstance(item, Rejected):
@@ -281,14 +370,15 @@ class _Waiting:
             self.flush()
 
     def flush(self) -> None:
+        target = self.target
         events = self._believed_events()
-        rejects.add(self.target.connection, self.target.file_no, self._rejected)
-        for frame in (_frame(events), *map(pl.concat, self._frames.values())):
-            _append(self.target, frame, self.reading)
-            self._uncommitted += frame.height
+        rejects.add(target.connection, target.file_no, self._rejected)
+        origin = Origin(target.file_no, target.source_no, self.reading.cluster)
+        target.rows.add(origin, events, self._frames)
+        self._uncommitted += len(events) + self._rows
         if self._uncommitted >= _ROWS_A_TRANSACTION:
-            self.target.connection.execute("commit")
-            self.target.connection.execute("begin")
+            target.connection.execute("commit")
+            target.connection.execute("begin")
             self._uncommitted = 0
         self._events.clear()
         self._rejected.clear()
@@ -308,41 +398,48 @@ class _Waiting:
         return believed
 
 
-def _frame(events: Sequence[Event]) -> pl.DataFrame:
+def _frame(told: Sequence[_Told]) -> pl.DataFrame:
     """Events as rows. Those with the same fields become columns together, so that nobody is asked
     for what it does not say.
     """
-    alike: dict[tuple[str, ...], list[Event]] = {}
-    for event in events:
-        alike.setdefault(tuple(event), []).append(event)
+    alike: dict[tuple[str, ...], list[_Told]] = {}
+    for one in told:
+        alike.setdefault(tuple(one[1]), []).append(one)
     frames = [_frame_of(names, some) for names, some in alike.items()]
     return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
 
 
-def _frame_of(names: Sequence[str], events: Sequence[Event]) -> pl.DataFrame:
-    rows = cast(Sequence[Mapping[str, object]], events)
+def _frame_of(names: Sequence[str], told: Sequence[_Told]) -> pl.DataFrame:
+    rows = cast(Sequence[Mapping[str, object]], [event for _, event in told])
+    origins = {
+        name: [origin[place] for origin, _ in told] for place, name in enumerate(Origin._fields)
+    }
     return pl.DataFrame(
-        {name: [row[name] for row in rows] for name in names},
-        schema={name: COLUMNS[name] for name in names},
+        origins | {name: [row[name] for row in rows] for name in names},
+        schema=_ORIGINS | {name: COLUMNS[name] for name in names},
     )
 
 
-def _append(target: Target, frame: pl.DataFrame, reading: Reading) -> None:
+def _of_origin(frame: pl.DataFrame, origin: Origin) -> pl.DataFrame:
+    return frame.with_columns(
+        pl.lit(value, _ORIGINS[name]).alias(name)
+        for name, value in zip(Origin._fields, origin, strict=True)
+    )
+
+
+def _append(connection: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> None:
     """A column comes when the first of its values does: one that stays empty costs as much."""
     frame = frame.select(column for column in frame if column.null_count() < frame.height)
     if frame.is_empty():
         return
-    there = store.columns_of(target.connection, target.table)
-    for name in frame.columns:
+    names = [name for name in frame.columns if name not in _CLUSTERS]
+    there = store.columns_of(connection, table)
+    for name in names:
         if _NAMES.get(name, name) not in there:
-            target.connection.execute(f"alter table {target.table} add column {_declared(name)}")
-    cluster = "coalesce(told.cluster, $cluster)" if "cluster" in frame.columns else "$cluster"
-    columns = [f'told."{name}" as {_NAMES.get(name, name)}' for name in frame.columns]
-    named = [column for column in columns if column != 'told."cluster" as cluster']
-    frames.lend(target.connection, "told", frame)
-    target.connection.execute(
-        f"insert into {target.table} by name select {target.file_no} as file_no, "
-        f"{target.source_no} as source_no, {cluster} as cluster, {', '.join(named)} from told",
-        {"cluster": reading.cluster},
-    )
-    target.connection.unregister("told")
+            connection.execute(f"alter table {table} add column {_declared(name)}")
+    told = [f'told."{name}" as {_NAMES.get(name, name)}' for name in names]
+    if clusters := [f"told.{name}" for name in _CLUSTERS if name in frame.columns]:
+        told.append(f"coalesce({', '.join(clusters)}) as cluster")
+    lend(connection, "told", frame)
+    connection.execute(f"insert into {table} by name select {', '.join(told)} from told")
+    connection.unregister("told")

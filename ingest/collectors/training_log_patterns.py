@@ -103,7 +103,12 @@ class Patterns:
         meaning = None
         for pattern, contains, search in self._chosen:
             is_fact = pattern.means is Means.FACT
-            if (meaning is not None and not is_fact) or not any(mark in text for mark in contains):
+            if meaning is not None and not is_fact:
+                continue
+            for mark in contains:  # `any` of a generator takes three times as long
+                if mark in text:
+                    break
+            else:
                 continue
             found = search(text)
             if found is None:
