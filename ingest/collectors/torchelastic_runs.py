@@ -35,9 +35,7 @@ _MOST_HEADS = 40
 # logs of a folder are read one after the other, and have the same neighbours but for themselves
 _FOLDERS_KEPT = 64
 _HEADS_KEPT = 1_000
-_SETTLED_NS = (
-    2_000_000_000  # what changed since may change again at what is the same time of a disk
-)
+_SETTLED_NS = 2_000_000_000  # a folder that changed since may change again and keep its time
 _LEVELS = 3
 
 # `mkdtemp` puts eight characters behind the run's id
