@@ -262,17 +262,28 @@ def _next(part: _Part, row: int, since: int) -> Episode | None:
     if found is None:
         return None
     episode, seen = part.traced(row, found, 1)
+    opened = _first_over(part.opening[row][: episode.closed], _ready(panel, seen, episode, found))
+    surer = episode
+    while opened is not None and opened != found:
+        # what was only suspected may have been a blip before the change that is told of
+        surer, closer = part.traced(row, opened, 1)
+        if surer.onset <= episode.onset:
+            return replace(episode, opened=opened)
+        if _ready(panel, closer, surer, opened) == opened:
+            break
+        opened = _first_over(part.opening[row][: surer.closed], opened + 1)
+    return surer if opened is None else replace(surer, found=found, opened=opened)
+
+
+def _ready(panel: Panel, seen: View, episode: Episode, day: int) -> int:
+    """The first day from `day` on up to which an episode has told enough to be opened; the number
+    of days where there is none.
+    """
     is_changed = np.nan_to_num(seen.scores.z[0]) > method.CHANGED
-    changed = np.cumsum(is_changed[episode.onset :])[found - episode.onset :]
-    told = _told(panel, seen, episode)[found:]
+    changed = np.cumsum(is_changed[episode.onset :])[day - episode.onset :]
+    told = _told(panel, seen, episode)[day:]
     enough = (changed >= method.LEAST_CHANGED_DAYS) & (told >= least_told(panel))
-    ready = found + int(np.argmax(enough)) if enough.any() else panel.days
-    opened = _first_over(part.opening[row][: episode.closed], ready)
-    if opened is None or opened == found:
-        return replace(episode, opened=opened)
-    # what was only suspected may have been a blip before the change that is told of
-    surer, _ = part.traced(row, opened, 1)
-    return replace(surer if surer.onset > episode.onset else episode, found=found, opened=opened)
+    return day + int(np.argmax(enough)) if enough.any() else panel.days
 
 
 def _settled_fall(part: _Part, row: int, since: int) -> Episode | None:

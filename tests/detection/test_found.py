@@ -12,7 +12,7 @@ from bench.series_fleets import Step, World
 from bench.whole_fleets import fleet, last_day
 from queries.detection.series import FLEET
 from queries.regressions import Settings, detect
-from tests.detection.frames import DAYS, FIRST, STEADY, day, found, open_rows, rows
+from tests.detection.frames import DAYS, FIRST, STEADY, cells, day, found, open_rows, rows
 
 
 def test_a_slower_phase_of_one_team_is_one_open_regression() -> None:
@@ -318,6 +318,34 @@ def test_every_gate_of_an_open_regression_is_passed() -> None:
         ("mix", True),
         ("fleet_wide", True),
     ] == gates
+
+
+@pytest.mark.parametrize("last", range(144, 149))
+def test_a_change_after_a_blip_opens_once_it_has_told_enough_itself(last: int) -> None:
+    """Two days of somewhat more, a day as usual, then a change of four attempts a day."""
+    worse = {140: 1.5, 141: 1.5} | dict.fromkeys(range(143, last + 1), 3.0)
+    told = detect(
+        cells(*(_of_four(number, worse.get(number, 1.0)) for number in range(last + 1))),
+        day(last),
+        Settings(),
+    )
+    key = {"team": "ranking", "metric": "trainer_init_seconds", "started_on": day(143)}
+
+    assert ("open" if last > 144 else "held_back",) in rows(told.regressions, "state", **key)
+    assert (last > 144) == all(each for (each,) in rows(told.gates, "is_passed", **key))
+
+
+def _of_four(number: int, times: float) -> dict[str, object]:
+    """A day of four attempts of about 100 s, so many times as long."""
+    middle = math.log(100 * times) + 0.03 * (number * 7 % 11 - 5)
+    logs = [middle + apart for apart in (-0.4, -0.1, 0.1, 0.4)]
+    return {
+        "day": day(number),
+        "rows": 4.0,
+        "exposure": 4.0,
+        "total": sum(logs),
+        "squares": sum(each**2 for each in logs),
+    }
 
 
 def test_the_band_holds_the_days_before_and_not_those_after() -> None:
