@@ -325,6 +325,8 @@ def _nearest_to_cause(change: Change, histories: tuple[History, History]) -> Cha
         each
         for each in _parts(change, histories)
         if abs(each.episode.onset - change.episode.onset) <= _NEAR_DAYS
+        # of a part that was not told of for long, nothing says what is usual
+        and each.history.view(each.episode.row, change.opened).baseline.is_ready[0]
         and evidence(each.history, each.episode, change.opened) >= _LEAST_EVIDENCE
     ]
     if not parts:

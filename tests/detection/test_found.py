@@ -91,6 +91,21 @@ def test_what_was_opened_shows_elsewhere_when_its_cause_names_it(seed: int) -> N
     assert told.symptoms.filter(~own).height == told.symptoms.height > 0
 
 
+@pytest.mark.parametrize(("first", "name"), [(56, "trainer_init"), (57, "tts"), (90, "tts")])
+def test_a_phase_names_what_got_slower_only_where_it_is_known_what_it_took(
+    first: int, name: str
+) -> None:
+    """The step opens in the week from day 119 on: 42 days up to 21 before it begin on day 56."""
+    worse = fleet(5, 3, DAYS, 15.0, STEADY, {(1, "trainer_init"): Step(FIRST, 1.5)})
+    is_part = pl.col("metric").str.starts_with("trainer_init")
+    told = detect(
+        worse.filter(~is_part | (pl.col("day") >= day(first))), last_day(DAYS), Settings()
+    )
+
+    assert [("team-1", f"{name}_seconds", "slower")] == open_rows(told)
+    assert all(each for (each,) in rows(told.gates, "is_passed", team="team-1"))
+
+
 def test_two_causes_in_one_team_are_two_regressions() -> None:
     told = found(
         {(1, "trainer_init"): Step(FIRST, 1.6), (1, "checkpoint_save"): Step(FIRST + 8, 1.6)}
