@@ -209,7 +209,6 @@ def _regression(group: Group, panels: Panels, settings: Settings, *, is_mix: boo
     state, held_back_by = gates.decided(group, is_mix=is_mix)
     size = effects.effect(lead.history, lead.metric, episode)
     lost = cost.lost_gpu_seconds_per_day(lead.history, episode)
-    last = lead.history.panel.days - 1 if episode.last is None else episode.last
     is_found = state is not State.HELD_BACK or held_back_by is Gate.FLEET_WIDE
     days = lead.opened - episode.onset if is_found else None
     return {
@@ -225,7 +224,7 @@ def _regression(group: Group, panels: Panels, settings: Settings, *, is_mix: boo
         "closed_on": None if episode.closed is None else _day(panels, episode.closed),
         "closed_because": None if episode.ending is None else episode.ending.value,
         "before_from": _day(panels, effects.before_days(lead.history, episode).start),
-        "after_to": _day(panels, last),
+        "after_to": _day(panels, lead.last),
         "observed": size.observed,
         "expected": size.expected,
         "change_ratio": size.change,
@@ -291,8 +290,8 @@ def _points(key: Row, lead: Change, panels: Panels) -> Iterator[tuple[str, list[
     """Columns by name, of one series after the other: there are too many points for rows."""
     panel, found = lead.history.panel, lead.episode.found
     first = max(0, min(lead.episode.onset - _POINT_DAYS_BEFORE, panel.days - _POINT_DAYS))
-    last = panel.days - 1 if lead.episode.last is None else lead.episode.last
-    until = max(first + _POINT_DAYS, last + 1 + method.WEEK)  # that it goes on, or is over, is seen
+    # that it goes on, or is over, is seen
+    until = max(first + _POINT_DAYS, lead.last + 1 + method.WEEK)
     days = slice(first, min(until, panel.days))
     dates = np.array([_day(panels, number) for number in range(days.start, days.stop)])
     beside = list(_beside(lead))

@@ -47,19 +47,16 @@ class Passage:
 
 def passages(group: Group, *, is_mix: bool) -> list[Passage]:
     """All gates in the order in which they are asked, each passed or not."""
-    lead, panel = group.lead, group.lead.history.panel
-    episode = lead.episode
-    seen = lead.history.view(episode.row, episode.found)
-    last = panel.days - 1 if episode.last is None else episode.last
-    z = seen.scores.z[0, episode.onset : last + 1]
-    changed = int((np.nan_to_num(z) > method.CHANGED).sum())
+    lead = group.lead
+    episode, span = lead.episode, _seen(lead).baseline.span
+    speaking = _speaking(group)
+    least = float(least_told(speaking.history.panel))
     score = strongest(group)
-    lasted = last - episode.onset + 1
-    span, least = float(seen.baseline.span[0]), float(least_told(panel))
+    lasted = lead.last - episode.onset + 1
     return [
-        _at_least(Gate.BASELINE_TOO_SHORT, span, method.LEAST_BASELINE_DAYS),
-        _at_least(Gate.TOO_FEW_ATTEMPTS, episode.told, least),
-        _at_least(Gate.TOO_FEW_DAYS, changed, method.LEAST_CHANGED_DAYS),
+        _at_least(Gate.BASELINE_TOO_SHORT, span[0], method.LEAST_BASELINE_DAYS),
+        _at_least(Gate.TOO_FEW_ATTEMPTS, speaking.episode.told, least),
+        _at_least(Gate.TOO_FEW_DAYS, _changed_days(speaking), method.LEAST_CHANGED_DAYS),
         _at_least(Gate.NOT_ENOUGH_EVIDENCE, score, 1.0),
         Passage(Gate.WENT_AWAY, lasted, method.INCIDENT_DAYS + 1, not is_incident(group)),
         Passage(Gate.MIX, float(is_mix), 0.0, not is_mix),
@@ -97,6 +94,35 @@ def quiet(told: History, newest: View, row: int) -> Gate:
     if not newest.baseline.is_ready[row]:
         return Gate.TOO_FEW_ATTEMPTS
     return Gate.NOT_ENOUGH_EVIDENCE
+
+
+def _speaking(group: Group) -> Change:
+    """Whose days are enough: the lead's, or those of the series by whose sum it was opened."""
+    lead = group.lead
+    if lead.episode.opened is None:
+        return lead
+    beside = [
+        each
+        for each in group.symptoms
+        if each.episode.opened is not None and each.opened <= lead.opened
+    ]
+    return next((each for each in (lead, *beside) if _is_told(each)), lead)
+
+
+def _is_told(change: Change) -> bool:
+    return (
+        change.episode.told >= least_told(change.history.panel)
+        and _changed_days(change) >= method.LEAST_CHANGED_DAYS
+    )
+
+
+def _changed_days(change: Change) -> int:
+    z = _seen(change).scores.z[0, change.episode.onset : change.last + 1]
+    return int((np.nan_to_num(z) > method.CHANGED).sum())
+
+
+def _seen(change: Change) -> View:
+    return change.history.view(change.episode.row, change.episode.found)
 
 
 def _at_least(gate: Gate, value: float, limit: float) -> Passage:

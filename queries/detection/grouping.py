@@ -39,6 +39,12 @@ class Change:
         """The day it was told, or would have been."""
         return self.episode.found if self.episode.opened is None else self.episode.opened
 
+    @property
+    def last(self) -> int:
+        """Its last changed day; of what goes on the newest."""
+        last = self.episode.last
+        return self.history.panel.days - 1 if last is None else last
+
     def is_on(self, day: int) -> bool:
         """Whether it lasted until near that day."""
         last = self.episode.last
@@ -268,12 +274,11 @@ def _outlasts(change: Change, lead: Change) -> bool:
     if own.opened is None or whole.last is None or whole.ending is not Ending.RECOVERED:
         return False
     since = whole.last + 1
-    last = change.history.panel.days - 1 if own.last is None else own.last
-    if last - whole.last <= _NEAR_DAYS:
+    if change.last - whole.last <= _NEAR_DAYS:
         return False
     # it may only not be known yet that it is back
     seen = change.history.view(own.row, own.found)
-    return _evidence(seen, since, last) >= _LEAST_EVIDENCE
+    return _evidence(seen, since, change.last) >= _LEAST_EVIDENCE
 
 
 def _taken_in(lead: Change, groups: list[Group]) -> list[Group]:

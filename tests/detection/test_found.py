@@ -340,7 +340,7 @@ def test_a_change_after_a_blip_opens_once_it_has_told_enough_itself(last: int) -
     """Two days of somewhat more, a day as usual, then a change of four attempts a day."""
     worse = {140: 1.5, 141: 1.5} | dict.fromkeys(range(143, last + 1), 3.0)
     told = detect(
-        cells(*(_of_four(number, worse.get(number, 1.0)) for number in range(last + 1))),
+        cells(*(_starts(each, "ranking", 4, worse.get(each, 1.0)) for each in range(last + 1))),
         day(last),
         Settings(),
     )
@@ -350,14 +350,25 @@ def test_a_change_after_a_blip_opens_once_it_has_told_enough_itself(last: int) -
     assert (last > 144) == all(each for (each,) in rows(told.gates, "is_passed", **key))
 
 
-def _of_four(number: int, times: float) -> dict[str, object]:
-    """A day of four attempts of about 100 s, so many times as long."""
+def test_what_opens_by_the_sum_of_all_teams_has_passed_every_gate() -> None:
+    """A team of four starts a day has one a day from day 140 on, and each is slower."""
+    slower = (_starts(each, "feed", *((4, 1.0) if each < 140 else (1, 6.0))) for each in range(149))
+    steady = (_starts(each, "ranking", 4, 1.0) for each in range(149))
+    told = detect(cells(*slower, *steady).sort("team", "day"), day(148), Settings())
+
+    assert [("feed", 9)] == rows(told.regressions, "team", "attempts_after", state="open")
+    assert all(each for (each,) in rows(told.gates, "is_passed", team="feed"))
+
+
+def _starts(number: int, team: str, count: int, times: float) -> dict[str, object]:
+    """A day of some attempts of about 100 s, so many times as long."""
     middle = math.log(100 * times) + 0.03 * (number * 7 % 11 - 5)
-    logs = [middle + apart for apart in (-0.4, -0.1, 0.1, 0.4)]
+    logs = [middle + apart for apart in (-0.4, -0.1, 0.1, 0.4)[:count]]
     return {
+        "team": team,
         "day": day(number),
-        "rows": 4.0,
-        "exposure": 4.0,
+        "rows": float(count),
+        "exposure": float(count),
         "total": sum(logs),
         "squares": sum(each**2 for each in logs),
     }
