@@ -262,20 +262,22 @@ def _next(part: _Part, row: int, since: int) -> Episode | None:
     if found is None:
         return None
     episode, seen = part.traced(row, found, 1)
-    opened = _first_over(part.opening[row][: episode.closed], _ready(panel, seen, episode, found))
+    opened = _first_over(
+        part.opening[row][: episode.closed], ready_from(panel, seen, episode, found)
+    )
     surer = episode
     while opened is not None and opened != found:
         # what was only suspected may have been a blip before the change that is told of
         surer, closer = part.traced(row, opened, 1)
         if surer.onset <= episode.onset:
             return replace(episode, opened=opened)
-        if _ready(panel, closer, surer, opened) == opened:
+        if ready_from(panel, closer, surer, opened) == opened:
             break
         opened = _first_over(part.opening[row][: surer.closed], opened + 1)
     return surer if opened is None else replace(surer, found=found, opened=opened)
 
 
-def _ready(panel: Panel, seen: View, episode: Episode, day: int) -> int:
+def ready_from(panel: Panel, seen: View, episode: Episode, day: int) -> int:
     """The first day from `day` on up to which an episode has told enough to be opened; the number
     of days where there is none.
     """

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 
 from queries.detection import method
-from queries.detection.episodes import History, View, least_told
+from queries.detection.episodes import History, View, least_told, ready_from
 from queries.detection.grouping import Change, Group, is_incident
 
 
@@ -80,8 +80,12 @@ def decided(group: Group, *, is_mix: bool) -> tuple[State, Gate | None]:
 
 
 def strongest(group: Group) -> float:
-    """The highest evidence over its limit that the lead, or what follows it, ever had."""
-    return max(_score(each) for each in (group.lead, *group.symptoms))
+    """The highest evidence over its limit that the lead, or what opened it, ever had."""
+    lead = group.lead
+    return max(
+        _score(each)
+        for each in (lead, *(group.symptoms if lead.episode.opened is not None else ()))
+    )
 
 
 def quiet(told: History, newest: View, row: int) -> Gate:
@@ -130,5 +134,13 @@ def _at_least(gate: Gate, value: float, limit: float) -> Passage:
 
 
 def _score(change: Change) -> float:
-    days = change.history.opening[change.episode.row, change.episode.onset : change.opened + 1]
+    """The highest sum over its limit; of what never opened on the days on which it had told enough,
+    if there are any.
+    """
+    history, episode = change.history, change.episode
+    first, last = episode.onset, change.opened
+    if episode.opened is None:
+        ready = ready_from(history.panel, _seen(change), episode, first)
+        first, last = (ready, change.last) if ready <= change.last else (first, last)
+    days = history.opening[episode.row, first : last + 1]
     return float(np.nanmax(days)) if np.isfinite(days).any() else 0.0

@@ -350,6 +350,19 @@ def test_a_change_after_a_blip_opens_once_it_has_told_enough_itself(last: int) -
     assert (last > 144) == all(each for (each,) in rows(told.gates, "is_passed", **key))
 
 
+def test_a_near_miss_is_held_back_by_a_gate_that_it_did_not_pass() -> None:
+    """Its sum was over the limit after two days, and not once there were three."""
+    worse = {140: 1.9, 141: 1.9, 144: 1.5}
+    told = detect(
+        cells(*(_starts(each, "ranking", 4, worse.get(each, 1.0)) for each in range(145))),
+        day(144),
+        Settings(),
+    )
+
+    assert [("held_back", "not_enough_evidence")] == rows(told.regressions, "state", "held_back_by")
+    assert [("not_enough_evidence",)] == rows(told.gates, "gate", is_passed=False)
+
+
 def test_what_opens_by_the_sum_of_all_teams_has_passed_every_gate() -> None:
     """A team of four starts a day has one a day from day 140 on, and each is slower."""
     slower = (_starts(each, "feed", *((4, 1.0) if each < 140 else (1, 6.0))) for each in range(149))
