@@ -24,6 +24,7 @@ _LONGEST = 100_000
 _STEP = re.compile(
     r"(?i)(?:global[_-]?step|step|iter(?:ation)?|ckpt|checkpoint|(?<![a-z])it)s?[._=-]?0*(\d{1,18})(?!\d)"
 )
+_HOLDS_CHECKPOINTS = re.compile(r"(?i)ckpt|checkpoint|step|iter")
 _BACKGROUND = re.compile(
     r"(?P<received>Received async checkpoint request with id=)(?P<id>\S+)"
     r"|(?P<done>Completed checkpoint save request for checkpoint_id=)"
@@ -119,12 +120,17 @@ def background(line: bytes, clock: Clock) -> Event | None:
 
 
 def step_of(checkpoint: str) -> int | None:
-    """The step in a checkpoint's path, by a word before it, or where a folder is only a number."""
-    for part in reversed(checkpoint.replace("\\", "/").split("/")):
+    """The step in a checkpoint's path, by a word before it, or where a folder is only a number: the
+    last one, or one in a folder of checkpoints. Any other may be the number of a job.
+    """
+    parts = [part for part in checkpoint.replace("\\", "/").split("/") if part]
+    for place, part in reversed(list(enumerate(parts))):
         found = list(_STEP.finditer(part))
         if found:
             return int(found[-1][1])
-        if part.isascii() and part.isdigit() and len(part) <= 18:
+        is_number = part.isascii() and part.isdigit() and len(part) <= 18
+        above = parts[place - 1] if place else ""
+        if is_number and (place == len(parts) - 1 or _HOLDS_CHECKPOINTS.search(above)):
             return int(part)
     return None
 
