@@ -335,7 +335,9 @@ class Run:
         if generation is not None:
             who["run_generation"] = generation
         elif launch.begun_us is not None:
-            who["run_key"] = str(launch.begun_us)
+            # two jobs of one name may begin in one second
+            job = "" if scheduler_job is None else f"{scheduler_job}/"
+            who["run_key"] = f"{job}{launch.begun_us}"
         if restart is not None:
             who["run_restart"] = restart
         return who

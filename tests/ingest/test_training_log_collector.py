@@ -1270,6 +1270,20 @@ def test_later_launches_of_an_arrays_task_are_of_the_number_that_its_log_told(na
     assert {("48216", "48216")} == {(e["job_id"], e["scheduler_job"]) for e in told}
 
 
+def test_launches_of_two_jobs_that_share_a_name_and_a_second_are_two() -> None:
+    keys = {
+        event["run_key"]
+        for job in ("17", "18")
+        for event in read(
+            f"SLURM_JOB_ID={job}",
+            "2026-03-01 10:00:00 - INFO - Starting run sweep",
+            "2026-03-01 10:01:00 - INFO - step: 1  loss: 7.2",
+        )
+    }
+
+    assert 2 == len(keys)
+
+
 # failures and ends
 
 
