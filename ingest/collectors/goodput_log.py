@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,6 +12,8 @@ from ingest.collectors.goodput_runs import Job
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected
 
+_LOG = logging.getLogger("ingest")
+
 # as docs/sources/goodput.md has it: Orbax's entries are in a log of their own, and without
 # --freshness those of the last day are all that comes
 _COMMAND = (
@@ -18,6 +21,7 @@ _COMMAND = (
     "--freshness=30d --format=json | jq -c '.[].jsonPayload'"
 )
 _LOOKED_AT = 100  # entries
+_MANY_REPEATS = 3  # of one job: one or two may be steps that were tried again
 
 _Heard = Entry | Operation | Rejected
 
@@ -46,6 +50,16 @@ class Log:
             yield from self._begin(self._early)
         for job in self.jobs.values():
             yield from job.finish()
+            if job.repeats >= _MANY_REPEATS:
+                _LOG.warning(
+                    "%s: job %s: %s of its steps are told twice in a row, each of which counts as "
+                    "an attempt that went back. If several hosts write its log, let one do so "
+                    "(GoodputRecorder(..., logging_enabled=jax.process_index() == 0)), and ingest "
+                    "the entries of one host into a new warehouse (--warehouse)",
+                    self.name,
+                    job.job_id,
+                    f"{job.repeats:,}",
+                )
 
     def _begin(self, early: list[_Heard]) -> Iterator[Event | Rejected]:
         self._early = None

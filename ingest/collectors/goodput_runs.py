@@ -78,10 +78,13 @@ class _Left:
 
 @dataclass(slots=True)
 class Job:
-    """Reads the entries of one job, oldest first."""
+    """Reads the entries of one job, oldest first. `repeats` counts steps that were told again at
+    once, without a start-up or a restore: mostly by another host.
+    """
 
     job_id: str
     run: Run = field(init=False)
+    repeats: int = 0
     _left: _Left | None = None
 
     def __post_init__(self) -> None:
@@ -150,6 +153,7 @@ class Job:
             run.step is not None and entry.at_us <= run.at_us
         )
         if not is_late and run.step is not None and entry.step <= run.step:
+            self.repeats += entry.step == run.step and not run.renewed
             yield from self._go_back(entry)
             run = self.run
         elif not is_late:

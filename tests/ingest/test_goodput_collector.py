@@ -730,6 +730,32 @@ def orbax(**said: object) -> str:
     return json.dumps({**said, "job_name": "llm", "directory": "gs://x"})
 
 
+@pytest.mark.parametrize(("hosts", "is_told"), [(1, False), (2, True)])
+def test_what_several_hosts_write_is_warned_of(
+    hosts: int, is_told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [
+        step(number, 40 + number * STEP + host / 10) for number in range(4) for host in range(hosts)
+    ]
+    read(*launch(0), *lines)
+
+    assert is_told == ("of its steps are told twice in a row" in caplog.text)
+
+
+def test_a_step_that_is_made_again_after_a_restore_is_no_other_hosts(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    read(
+        *(
+            line
+            for number in range(4)
+            for line in (*launch(900 * number), step(7, 900 * number + 50))
+        )
+    )
+
+    assert not caplog.text
+
+
 def read(*lines: str) -> list[Event]:
     told = GOODPUT.read(dump_of(encoded(*lines)), READING)
     return [item for item in told if not isinstance(item, Rejected)]
