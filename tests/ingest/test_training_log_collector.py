@@ -1270,6 +1270,29 @@ def test_later_launches_of_an_arrays_task_are_of_the_number_that_its_log_told(na
     assert {("48216", "48216")} == {(e["job_id"], e["scheduler_job"]) for e in told}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Saving model checkpoint to /out/checkpoint-500/dpo/checkpoint-40",
+        "Saving current state to /out/step_2/run/step_40",
+        "Scheduled async checkpoint save for /out/step=500-last/dpo/step=40-last.ckpt",
+        "[Torch] Saving /out/global_step500/dpo/global_step40/mp_rank_00_model_states.pt...",
+        "Saving checkpoint to /out/step-2-sft/ckpt/step_40.pt",
+        "Saved checkpoint to /out/checkpoint-500/dpo/checkpoint-40 in 3 s",
+        "Saved checkpoint at step 40 to /out/checkpoint-500/dpo",
+        "Saved checkpoint to /out/step_40/ckpt_0.pt in 3 s",
+    ],
+)
+def test_a_checkpoint_below_that_of_another_run_is_of_its_own_step(line: str) -> None:
+    told = read(
+        "2026-03-01 10:00:00 - INFO - step: 40  loss: 7.2",
+        f"2026-03-01 10:00:10 - INFO - {line}",
+        "2026-03-01 10:01:00 - INFO - step: 60  loss: 7.1",
+    )
+
+    assert {40} == {event["step"] for event in told if event.get("phase") == "checkpoint_save"}
+
+
 def test_launches_of_two_jobs_that_share_a_name_and_a_second_are_two() -> None:
     keys = {
         event["run_key"]
