@@ -86,8 +86,9 @@ def _load(file: dumps.DumpFile, collector: Collector) -> tuple[float, int]:
         connection.execute("set threads = 1")  # others that wait for work would be counted too
         rejects.begin(connection)
         began = time.process_time()
-        text.create(connection, "loaded")
-        text.parse(text.Target(connection, "loaded", 1, 1), collector, file, _READING, _MOMENT)
+        loaded = text.Rows(connection, "loaded")
+        text.parse(text.Target(loaded, 1, 1), collector, file, _READING, _MOMENT)
+        loaded.finish()
         seconds = time.process_time() - began
         found = connection.execute("select count(*) from loaded").fetchone()
         assert found is not None
