@@ -102,14 +102,14 @@ class Rows:
     """A temporary table for what dumps tell; more columns come with their first values.
 
     Rows of small dumps wait until they are worth an insert: it costs more than most of them. Frames
-    wait with those of like columns.
+    wait with those of like columns and types.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
         self.connection = connection
         self._table = table
         self._events: list[_Told] = []
-        self._frames: dict[tuple[str, ...], list[tuple[int, pl.DataFrame]]] = {}
+        self._frames: dict[_Schema, list[tuple[int, pl.DataFrame]]] = {}
         self._waiting = 0
         self._failed: dict[int, BaseException] = {}
         columns = ", ".join(map(_declared, _ALWAYS_THERE))
@@ -122,9 +122,8 @@ class Rows:
         self._events += [(origin, event) for event in events]
         self._waiting += len(events)
         for frame in frames:
-            self._frames.setdefault(tuple(frame.columns), []).append(
-                (origin.file_no, _of_origin(frame, origin))
-            )
+            alike = self._frames.setdefault(tuple(frame.schema.items()), [])
+            alike.append((origin.file_no, _of_origin(frame, origin)))
             self._waiting += frame.height
         if self._waiting >= _EVENTS_AT_ONCE:
             self.flush()
@@ -152,10 +151,10 @@ class Rows:
         """Forget what one dump told, and what was set aside of it."""
         self._events = [told for told in self._events if told[0].file_no != file_no]
         left = {
-            columns: [one for one in some if one[0] != file_no]
-            for columns, some in self._frames.items()
+            schema: [one for one in some if one[0] != file_no]
+            for schema, some in self._frames.items()
         }
-        self._frames = {columns: some for columns, some in left.items() if some}
+        self._frames = {schema: some for schema, some in left.items() if some}
         for table in (self._table, "rejects"):
             self.connection.execute(f"delete from {table} where file_no = ?", [file_no])
 
@@ -187,6 +186,7 @@ class Origin(NamedTuple):
 
 
 _Told = tuple[Origin, Event]
+_Schema = tuple[tuple[str, pl.DataType], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,20 @@ def test_small_dumps_are_inserted_together_and_one_that_fails_leaves_nothing(
     assert 1 < len(inserted) < 6
 
 
+def test_frames_of_dumps_that_have_a_column_of_another_type_are_inserted_each() -> None:
+    told = {"at_us": [1], "event": ["alive"], "job_id": ["a"], "step": [3]}
+    with duckdb.connect() as connection:
+        connection.execute(SCHEMA.read_text())
+        rows = text.Rows(connection, "parsed")
+        for number, kind in enumerate((pl.Int64, pl.Int32), 1):
+            frame = pl.DataFrame(told).with_columns(pl.col("step").cast(kind))
+            rows.add(text.Origin(number, 1, None), [], [frame])
+        assert not rows.finish()
+        found = connection.execute("select file_no, step from parsed order by all").fetchall()
+
+    assert [(1, 3), (2, 3)] == found
+
+
 def too_large(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
     """Events of which one has a number that no column holds."""
     for event in SLURM_SACCT.read(dump, reading):
