@@ -336,8 +336,10 @@ def _parse_at_once(
 
 
 def _refuse_damaged(one: Numbered) -> None:
-    """Before the engine unpacks it. Who takes usual lines unpacks it here, and sees it then."""
+    """Before the engine unpacks what `plan` left to who takes usual lines."""
     file = one.incoming.file
+    if not usual.reads(file.bytes):
+        return
     try:
         unpacking.refuse_damaged(file)
     except UnreadableDump as error:

@@ -91,7 +91,7 @@ def look_at(
             if row.format == format.name or not row.is_mute:
                 return _loaded_already(known, file, row, format, asked)
             mistaken = row.file_no  # as what it was read it told nothing
-    if format.collector is not None:  # the loader sees to native ones
+    if not is_usual:  # of a usual one the loader sees it, as it unpacks it
         try:
             unpacking.refuse_damaged(file)
         except (OSError, UnreadableDump) as error:

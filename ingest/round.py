@@ -245,7 +245,7 @@ class Round:
         """Nothing of it is loaded: once it changes it is looked at as if for the first time."""
         if not self._is_there(decision):
             return
-        _LOG.warning("cannot read %s", why)
+        _LOG.warning("nothing loaded: %s", why)
         then = decision.then
         self._news.keep(Handled(then.sight, then.name))
 

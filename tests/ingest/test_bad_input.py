@@ -415,7 +415,7 @@ def test_a_gzip_dump_that_unpacks_to_what_was_never_packed_is_left_aside(
     loaded = ingest(tmp_path / "warehouse", dump)
 
     assert (2, 0) == (refused, loaded)
-    assert f"nothing loaded: {dump} cannot be read: its gzip checksum is not that of what" in said
+    assert f"left aside {dump}: it cannot be read: its gzip checksum is not that of what" in said
     assert f"left aside {text}: it cannot be read: its gzip checksum is not that of what" in said
     assert [(7,)] == kept(tmp_path / "warehouse", "select distinct step from events")
 
