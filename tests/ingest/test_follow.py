@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from ingest import arrivals, dumps, facts, loader, plan, tails, warehouse
+from ingest import arrivals, dumps, facts, loader, plan, tails, usual, warehouse
 from ingest.collectors.base import Reading
 from ingest.ending import Ending
 from ingest.moment import Moment
@@ -430,6 +430,23 @@ def test_a_log_in_which_nobody_wrote_is_nothing_to_speak_of_once_it_is_packed_ei
     [said] = caplog.messages
     assert f"left aside {log.with_name('broken.gz')}: it gives no line: its gzip stream is" in said
     assert 0 == watched.news.backlog()
+
+
+def test_a_large_gzip_dump_that_is_damaged_is_told_of_once_until_it_changes(
+    watched: Looks, log: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", 0)
+    packed = gzip.compress(lines("a", "b").encode(), compresslevel=0)
+    dump = log.with_name("dump.gz")
+    for second, data in enumerate((packed.replace(b'"a"', b'"c"'), packed)):
+        dump.write_bytes(data)
+        os.utime(dump, (second, second))
+        watched.look()
+        watched.look()
+
+    [said] = [one.message for one in caplog.records if one.levelname == "WARNING"]
+    assert said.startswith(f"nothing loaded: {dump} cannot be read: its gzip checksum is not")
+    assert ["a", "b"] == jobs(watched.folder)
 
 
 def test_how_much_waits_is_told_while_a_long_round_is_under_way(
