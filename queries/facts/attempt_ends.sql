@@ -43,16 +43,25 @@ weighed as (
 
     select
         *,
-        -- SIGTERM tells a launcher that somebody stopped the attempt, not who or why: where that is
-        -- told as well, it is how the attempt ended
         launch is not null
-        and outcome = 'failed'
-        and coalesce(signal = 15, false)
-        and max(case when outcome in ('preempted', 'timeout', 'cancelled') then 1 else 0 end)
-            over (partition by job_no, attempt)
-        = 1 as is_told_better,
-        max(ended_us) over (partition by job_no, attempt) as last_ended_us
+        and case
+            -- SIGTERM tells a launcher that somebody stopped the attempt, not who or why: where
+            -- that is told as well, it is how the attempt ended
+            when outcome = 'failed' and coalesce(signal = 15, false)
+                then bool_or(outcome in ('preempted', 'timeout', 'cancelled')) over each_attempt
+            -- Slurm cancels the step of which a task failed, on all its nodes: nobody else did
+            when outcome = 'cancelled' and coalesce(message like '%*** STEP %', false)
+                then
+                    bool_or(
+                        launch is not null
+                        and outcome = 'failed'
+                        and signal is distinct from 15
+                    ) over each_attempt
+            else false
+        end as yields,
+        max(ended_us) over each_attempt as last_ended_us
     from told
+    window each_attempt as (partition by job_no, attempt)
 
 ),
 
@@ -64,7 +73,7 @@ ranked as (
             partition by job_no, attempt
             order by
                 is_scheduler desc,
-                is_told_better asc,
+                yields asc,
                 ended_us desc,  -- the latest wins; at a tie preempted before timeout before failed
                 case outcome
                     when 'preempted' then 1

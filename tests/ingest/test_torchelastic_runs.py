@@ -495,6 +495,34 @@ def test_what_the_job_does_after_torchrun_is_not_training(
     assert [(27.0 + 532.0,)] == rows(tmp_path / "twice", trained)
 
 
+@pytest.mark.parametrize(
+    ("code", "what", "told"),
+    [
+        (1, "STEP 1153.0", ("failed", 35.5)),
+        (-15, "STEP 1153.0", ("cancelled", 0.0)),
+        (1, "JOB 1153", ("cancelled", 0.0)),
+    ],
+)
+def test_a_step_that_slurm_ends_as_a_worker_of_another_node_died_was_cancelled_by_nobody(
+    tmp_path: Path, code: int, what: str, told: tuple[str, float]
+) -> None:
+    line = f"slurmstepd: error: *** {what} ON n2 CANCELLED AT 2026-11-20T05:42:19 ***"
+    stopped = glog(43, "elastic/agent/server/api", "Received 15 death signal", level="W", pid=7)
+    first = [*begins(0), *starts(5, agents=2, waits=4), step("41:42", 1), step("41:48", 2)]
+    second = [*begins(1, pid=7), *starts(5, pid=7, agents=2, ranks="[2, 3]")]
+    for order in (1, -1):
+        logs = [
+            written(tmp_path, "SLURM_JOB_ID=1153", *first, *fails(40.5, code), name="node-1.log"),
+            written(tmp_path, "SLURM_JOB_ID=1153", *second, line, stopped, name="node-2.log"),
+        ]
+        warehouse = tmp_path / f"warehouse{order}"
+        for log in logs[::order]:
+            ingest(warehouse, log)
+
+        seen = rows(warehouse, "select outcome, unsaved_seconds from attempts")
+        assert [told] == seen
+
+
 def test_training_that_an_agent_outlives_another_in_goes_on(tmp_path: Path) -> None:
     lost = [*begins(0, pid=5), *begins(1), *starts(2, pid=5), *starts(3), step("41:50", 1)]
     log = [*lost, *fails(20, -9), step("42:17", 2), step("42:27", 3), *finishes(55, pid=5)]

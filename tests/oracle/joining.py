@@ -985,6 +985,7 @@ def event_of(one: Told, attempt: int, teller: str, launch: str | None) -> Event:
         outcome=said.get("outcome"),
         exit_code=said.get("exit_code"),
         signal=said.get("signal"),
+        message=said.get("message"),
         category=said.get("category"),
         team=said.get("team"),
         workload=said.get("workload"),

@@ -195,6 +195,7 @@ class Event:
     outcome: str | None
     exit_code: int | None
     signal: int | None
+    message: str | None
     category: str | None
     team: str | None
     workload: str | None
@@ -254,6 +255,7 @@ def read_event(raw: Mapping[str, object]) -> Event:
         outcome=said.get("outcome"),
         exit_code=said.get("exit_code"),
         signal=said.get("signal"),
+        message=said.get("message"),
         category=said.get("category"),
         team=said.get("team"),
         workload=said.get("workload"),
@@ -474,7 +476,8 @@ def last_sign_of_life(events: Iterable[Event]) -> int:
 
 def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Event | None:
     """R3: the scheduler's end, else the latest; at one time the strongest outcome, then a said
-    category before none. A launch's SIGTERM yields to an end that says why, and keeps its time.
+    category before none. A launch's SIGTERM yields to an end that says why, a step that Slurm
+    cancelled to a failure; both keep their time.
     """
     start = natural_start(events, allotment)
     candidates = [
@@ -484,11 +487,18 @@ def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Even
         and (event.at >= start or (event.is_scheduler and allotment.is_joined))
     ]
     is_explained = any(outcome_said_by(event) in SAYS_WHO_STOPPED_IT for event in candidates)
+    is_a_death_told = any(is_launch_that_died(event) for event in candidates)
+
+    def yields(event: Event) -> bool:
+        if is_launch_that_got_sigterm(event):
+            return is_explained
+        return is_cancelled_step(event) and is_a_death_told
+
     end = max(
         candidates,
         key=lambda event: (
             event.is_scheduler,
-            not (is_explained and is_launch_that_got_sigterm(event)),
+            not yields(event),
             event.at,
             -STRONGEST_OUTCOME_FIRST.index(outcome_said_by(event)),
             event.category or "",
@@ -502,6 +512,15 @@ def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Even
 
 def is_launch_that_got_sigterm(end: Event) -> bool:
     return end.launch is not None and end.signal == 15 and outcome_said_by(end) == "failed"
+
+
+def is_launch_that_died(end: Event) -> bool:
+    return end.launch is not None and end.signal != 15 and outcome_said_by(end) == "failed"
+
+
+def is_cancelled_step(end: Event) -> bool:
+    is_of_step = "*** STEP " in (end.message or "")
+    return end.launch is not None and is_of_step and outcome_said_by(end) == "cancelled"
 
 
 def outcome_said_by(end: Event) -> str:

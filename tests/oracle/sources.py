@@ -355,10 +355,23 @@ def _tell_life(
         category = {"category": rng.choice(CATEGORIES)} if fleet.chance(0.5) else {}
         say(until - rng.choice((0, 1)) * SECOND_US, "failure", **category)
     if fleet.chance(0.6 if is_last else 0.2):
-        outcome = rng.choice(("failed", "completed", "failed", "cancelled", "preempted"))
-        say(until + rng.choice((0, 1)) * SECOND_US, "attempt_end", outcome=outcome)
+        say(until + rng.choice((0, 1)) * SECOND_US, "attempt_end", **_end(rng))
     fleet.events[source] += [_rotated(fleet, event) for event in told if not fleet.chance(0.08)]
     return step
+
+
+def _end(rng: random.Random) -> Fields:
+    """With a category where there is evidence: the oracle knows no failure rules."""
+    outcome = rng.choice(("failed", "completed", "failed", "cancelled", "preempted"))
+    evidence: Fields = {}
+    if outcome == "failed" and rng.random() < 0.3:
+        evidence = {"signal": rng.choice((9, 15))}
+    elif outcome == "cancelled" and rng.random() < 0.5:
+        evidence = {
+            "message": f"*** {rng.choice(('JOB 7', 'STEP 7.0'))} ON n1 CANCELLED AT 10:00 ***"
+        }
+    category = {"category": rng.choice(CATEGORIES)} if evidence else {}
+    return {"outcome": outcome, **evidence, **category}
 
 
 def _rotated(fleet: _Fleet, event: Fields) -> Fields:
