@@ -102,6 +102,14 @@ LOCAL_TIME = re.compile(
 )
 # begins with the slash, which is looked for at once: digits are everywhere
 _SLASHED = re.compile(rb"/(?<=(?<!\d)(\d\d)/)(\d\d)/(\d{4})[ -]\d\d:\d\d:\d\d")
+# begins with the colon, likewise; and the end of a word, with nothing of its own line behind it
+_TIMED = re.compile(
+    rb":(?:(?<=(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:))"
+    rb"|(?<=([IWEFC]\d{4}\s\d\d:))|(?<=([IWEFC]\d{8}\s\d\d:)))"
+    rb"\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?(?=[\])\s|>,])"
+)
+_WORD = re.compile(rb"[A-Za-z0-9.%](?=(?:\[[A-Za-z][^\[\]]{0,80}\]:?\s?){0,3}[\[(]?$)")
+_LONGEST_TAGS = 260
 # names of zones as clocks have them, which may each be of several places
 _ZONE_NAME = re.compile(
     rb"\s?\b(AC[DS]T|AE[DS]T|AK[DS]T|AWST|BST|C[DS]T|CES?T|E[DS]T|EES?T|HKT|HST|IST|JST|KST|M[DS]T|"
@@ -261,6 +269,22 @@ def pieces(line: bytes) -> list[bytes]:
     if b"\r" not in line:
         return [line]
     return [piece for piece in line.split(b"\r") if piece.strip()]
+
+
+def torn_apart(text: bytes, clock: Clock) -> tuple[bytes, bytes] | None:
+    """The end that a killed process left of its last line, and the line of the next one that was
+    written right behind it, later; None where a line is whole.
+    """
+    for found in _TIMED.finditer(text):
+        begin = found.start(found.lastindex or 0)
+        word = _WORD.search(text, max(0, begin - _LONGEST_TAGS), begin) if begin else None
+        if word is None:
+            continue
+        torn, line = text[: word.end()], text[word.end() :]
+        own_us, later_us = said(torn, clock).at_us, said(line, clock).at_us
+        if later_us is not None and (own_us is None or own_us < later_us):
+            return torn, line
+    return None
 
 
 def split_bar(text: bytes) -> tuple[int | None, bytes]:

@@ -8,7 +8,7 @@ in their digits are searched once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from ingest.collectors.lines import (
     said,
     split_bar,
     split_time,
+    torn_apart,
     without_colours,
 )
 from ingest.collectors.training_log_patterns import Means, Pattern, Patterns
@@ -180,6 +181,10 @@ class Signs:
         if not found and not may_be_trace:
             self._shapes.learn_nothing(line)
             return
+        if torn := torn_apart(text, self._clock) or _torn_by_launch(text, found):
+            for part in torn:
+                yield from self._piece(index, number, part)
+            return
         told = said(text, self._clock)
         if told.at_us is None and stamp is None and rest is not line:
             stamp = said(line, self._clock)  # that of a pipe, before the bar
@@ -282,6 +287,17 @@ def _cut(blocks: Iterable[Block]) -> Iterator[list[bytes]]:
 def _may_begin(pattern: Pattern, match: re.Match[bytes]) -> bool:
     """Whether a line may be the first of a launch: counts of Slurm and torchrun come before it."""
     return pattern.means is Means.LAUNCH or not match.groupdict().keys().isdisjoint(COUNTS)
+
+
+def _torn_by_launch(
+    text: bytes, found: Sequence[tuple[Pattern, re.Match[bytes]]]
+) -> tuple[bytes, bytes] | None:
+    """A launch's first line that tells no time, right behind a word that a killed one left."""
+    for pattern, match in found:
+        begin = match.start()
+        if pattern.means is Means.LAUNCH and match[0][:1].isalpha() and text[:begin][-1:].isalnum():
+            return text[:begin], text[begin:]
+    return None
 
 
 def _time_of(line: bytes, clock: Clock) -> int | None:

@@ -22,6 +22,7 @@ from ingest.collectors.lines import (
     split_bar,
     split_label,
     split_time,
+    torn_apart,
     without_colours,
 )
 
@@ -166,6 +167,39 @@ def test_times_are_read_however_they_are_written(text: str, at: str) -> None:
 )
 def test_what_is_no_time_of_the_line_gives_none(text: str) -> None:
     assert split_time(text.encode(), Clock(UTC_ZONE, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("torn", "line"),
+    [
+        ("2026-03-01 10:00:07 step 120 los", "2026-03-01 13:00:00,100 INFO Starting job"),
+        ("2026-03-01 10:00:07 iter 20: loss 8.823", "2026-03-01T13:00:00+0000 tokens"),
+        ("{'loss': 2.2, 'eval_runtime': 12.5", "[INFO|trainer.py:2134] 2026-03-01 13:00:00 >> x"),
+        ("[rank1]:[titan] 2026-03-01 10:00:07,0", "[rank0]:[titan] 2026-03-01 13:00:00 - root"),
+        ("I0301 10:00:07.000 7 a.py:1] ste", "I0301 13:00:00.000 7 a.py:1] begin"),
+    ],
+)
+def test_a_line_behind_one_that_was_torn_off_is_told_apart(torn: str, line: str) -> None:
+    clock = Clock(ZoneInfo("UTC"), us("2026-04-01T00:00:00"))
+
+    assert (torn.encode(), line.encode()) == torn_apart(f"{torn}{line}".encode(), clock)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-03-01T10:00:00Z stdout F 2026-03-01 13:00:00,123 INFO Starting job",
+        "[rank0]:[titan] 2026-03-01 10:00:00 - root - INFO - ETA 2026-03-01 13:00:00 step 5",
+        "[2026-03-01 10:00:00] datetime: 2026-03-01 13:00:00 ",
+        "node1 trainer[4711]: 2026-03-01 13:00:00 step 20",
+        "Loading checkpoint from /runs/exp2026-03-01T10:00:00/step_5",
+        # two processes at once, or a name
+        "2026-03-01 10:00:10 step 20 loss 12026-03-01 10:00:10 step 30",
+        "2026-03-01 10:00:10 resuming exp2026-02-28 09:00:00 of step 5",
+    ],
+)
+def test_a_whole_line_is_not_torn_apart(line: str) -> None:
+    assert torn_apart(line.encode(), Clock(ZoneInfo("UTC"), None)) is None
 
 
 def test_a_time_without_a_zone_is_of_the_readers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.collectors.base import Dump, Line, Reading
-from ingest.collectors.lines import clock_of
+from ingest.collectors.lines import clock_of, without_colours
 from ingest.collectors.training_log import TRAINING_LOG, trainer_events
 from ingest.collectors.training_log_patterns import Means, Pattern, patterns, patterns_of
 from ingest.errors import UnreadableDump, UnusableArguments
 from ingest.events import Event, Rejected
 from ingest.formats import FORMATS, recognise
+from tests.ingest.launches import attempts
 from tests.queries.engine import ingest, rows
 
 SECOND_US = 1_000_000
@@ -1970,6 +1972,21 @@ def test_torn_lines_bars_and_labels_do_not_hide_what_is_between_them() -> None:
     )
 
     assert [10, 20, 30, 50] == [step for _, step in steps(told)]
+
+
+@pytest.mark.parametrize("framework", LOGS)
+def test_a_launch_begins_behind_a_line_that_the_one_before_left_torn(framework: str) -> None:
+    first = without_colours(LOGS[framework].encode()).decode().splitlines()
+    again = [re.sub(r"(?<!\d)10:(?=\d\d:)", "13:", line) for line in first]
+    places = range(len(first) // 2, len(first))
+    torn = [(place, end) for place in places for end in range(4, len(first[place]), 7)]
+    torn = [(place, end) for place, end in torn if first[place][end - 1].isalnum()]
+
+    assert len(torn) > 30
+    for place, end in torn:
+        lines, cut = first[:place], first[place][:end]
+        glued = attempts(read(*lines, f"{cut}{again[0]}", *again[1:]))
+        assert attempts(read(*lines, cut, *again)) == glued, cut
 
 
 def test_text_of_another_format_in_the_middle_says_nothing() -> None:
