@@ -288,15 +288,19 @@ def torn_apart(text: bytes, clock: Clock) -> tuple[bytes, bytes] | None:
 
 
 def split_bar(text: bytes) -> tuple[int | None, bytes]:
-    """How far a progress bar at the text's beginning is, and what was written right behind it. Of
-    several, whose carriage returns a collector of logs took away, the last counts.
+    """How far a progress bar at the text's beginning is, behind a label or not, and what was
+    written right behind it. Of several, whose carriage returns a collector of logs took away, the
+    last counts.
     """
-    done, title, at = None, b"", 0
+    done, title, end = None, b"", 0
+    label = _LABEL.match(text) if b"%|" in text[:200] else None
+    at = label.end() if label else 0
     while b"%|" in text[at : at + 140] and (bar := _BAR.match(text, at)):
-        if at and not title.endswith(bar["title"].strip()):
+        if end and not title.endswith(bar["title"].strip()):
             break
-        done, title, at = int(bar["done"]) if bar["done"] else None, bar["title"].strip(), bar.end()
-    return done, text[at:]
+        done, title = int(bar["done"]) if bar["done"] else None, bar["title"].strip()
+        at = end = bar.end()
+    return done, text[end:]
 
 
 def split_label(text: bytes) -> tuple[Label, bytes]:

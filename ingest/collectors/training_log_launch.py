@@ -71,6 +71,11 @@ class Launch:
             Means.END: self._ended,
         }
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it said that it has reached its goal, and has not gone on since."""
+        return self.is_trained and self._goal is not None
+
     def hear(self, sign: Sign) -> list[Event]:
         """What a sign of this launch says has happened."""
         if sign.at_us is not None:
@@ -178,6 +183,7 @@ class Launch:
             return self._other_rank(sign)
         self.is_trained = True
         at_us = max(at_us, self.training_us)
+        self.seen_us = max(self.seen_us, at_us)
         return [
             *self._spans.went_on(sign.label, at_us),
             _phase(EventKind.PHASE_END, Phase.TRAINING, at_us),

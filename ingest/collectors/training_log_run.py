@@ -61,7 +61,8 @@ class Run:
         self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
         self._next_facts: dict[str, str] = {}
         self._carried: set[str] = set()  # counts that the launch before may have told again
-        self._marks: set[tuple[str, Label | None]] = set()
+        # when each rank, and any, told a launch's first lines
+        self._marks: dict[tuple[str, Label | None], int | None] = {}
         self._steps_before: dict[Label, int] = {}
         self._doubtful: dict[Label, Step] = {}  # by rank, the last that fell back
         self._earliest: Step | None = None  # of a launch whose beginning no line tells
@@ -85,15 +86,17 @@ class Run:
         self.must_have_trained |= sign.means in _WHILE_TRAINING
         self.has_saved |= sign.means in _OF_STATE
         launch = self._launch
-        is_met = launch is None and sign.means is Means.TRAINING and sign.at_us is not None
+        is_met = False
         if launch is None or self._begins(launch, sign):
+            is_met = sign.means is Means.TRAINING and sign.at_us is not None
             yield from self._over()
             begun_us = _begun_us(sign, first_us) if launch is None else sign.at_us
             launch = self._open(begun_us)
         elif launch.begun_us is None and self._marks:
             launch.begun_us = sign.at_us  # the line that began it told no time
         if sign.means is Means.LAUNCH and len(self._marks) < _MOST_RANKS:
-            self._marks |= {(sign.pattern.name, None), (sign.pattern.name, sign.label)}
+            for who in (None, sign.label):
+                self._marks[sign.pattern.name, who] = sign.at_us
         events = launch.hear(sign)
         launch.is_met_training |= is_met and launch.begun_us == launch.training_us
         yield from self._placed(events)
@@ -199,7 +202,7 @@ class Run:
         self._launch, self._held = Launch(begun_us, self._writer), []
         again = self._facts.items() & self._known.items()
         self._carried = {fact for fact, _ in again if fact in COUNTS}
-        self._marks, self._earliest = set(), None
+        self._marks, self._earliest = {}, None
         self._steps_before.clear()
         self._doubtful.clear()
         return self._launch
@@ -216,6 +219,9 @@ class Run:
             return self._launches_again(launch, sign)
         if sign.means is Means.LOADED and "step" not in sign.told:
             return False
+        if sign.means is Means.TRAINING and launch.is_done and sign.at_us is not None:
+            # one process may train again at once, as a search of parameters does
+            return sign.at_us - launch.seen_us > _RANKS_APART_US
         if sign.means not in _BEGINNINGS or launch.is_trained:
             return False
         if launch.steps or launch.training_us is None or sign.at_us is None:
@@ -226,8 +232,11 @@ class Run:
     def _launches_again(self, launch: Launch, sign: Sign) -> bool:
         """Ranks tell the same launch one after another, and what one of them buffers comes late."""
         is_told = (sign.pattern.name, None) in self._marks
-        if sign.label != NOBODY and (sign.pattern.name, sign.label) in self._marks:
-            return True
+        own = (sign.pattern.name, sign.label)
+        if sign.label != NOBODY and own in self._marks:
+            told_us = self._marks[own]
+            # two handlers of one logger write each line twice
+            return None in (sign.at_us, told_us) or sign.at_us != told_us
         begun_us = launch.begun_us
         if launch.training_us is not None:
             if sign.at_us is None or sign.at_us >= max(launch.stepped_us, launch.training_us):

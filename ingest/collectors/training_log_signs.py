@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ingest.collectors.base import Block, Line
 from ingest.collectors.lines import (
+    NOBODY,
     Clock,
     Label,
     Said,
@@ -186,8 +187,10 @@ class Signs:
                 yield from self._piece(index, number, part)
             return
         told = said(text, self._clock)
-        if told.at_us is None and stamp is None and rest is not line:
-            stamp = said(line, self._clock)  # that of a pipe, before the bar
+        if rest is not line:
+            whole = said(line, self._clock)
+            stamp = stamp or whole  # that of a pipe, before the bar
+            told = told if told.label != NOBODY else told._replace(label=whole.label)
         if told.at_us is None and stamp is not None and stamp.at_us is not None:
             told = stamp._replace(text=told.text)
         if told.at_us is not None:

@@ -25,6 +25,7 @@ from ingest.errors import UnreadableDump, UnusableArguments
 from ingest.events import Event, Rejected
 from ingest.formats import FORMATS, recognise
 from tests.ingest.launches import attempts
+from tests.oracle.measures import AttemptMeasures
 from tests.queries.engine import ingest, rows
 
 SECOND_US = 1_000_000
@@ -1975,9 +1976,62 @@ def test_torn_lines_bars_and_labels_do_not_hide_what_is_between_them() -> None:
 
 
 @pytest.mark.parametrize("framework", LOGS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{0}\n{0}",  # two handlers of one logger
+        "{0}\n",
+        "{0}\r",
+        "\t{0}  ",
+        "0: {0}",
+        "0: {0}\n1: {0}",
+        "[1,0]<stdout>:{0}",
+        "[default0]:{0}",
+        "[default0]:{0}\n[default1]:{0}",
+        "trainer-1  | {0}",
+        "{0}\nNCCL INFO channel 0/32 : 0 1 2\nwandb: Syncing run x-7",
+    ],
+)
+def test_however_its_lines_are_written_a_log_tells_the_same(framework: str, line: str) -> None:
+    first = LOGS[framework].splitlines()
+    again = at_one(first)
+    for told in (first, [*first, *again], [*first[: len(first) * 2 // 3], *again]):
+        plain = attempts(read(*told))
+        dressed = attempts(read(*(line.format(each) for each in told)))
+
+        assert [lived(each) for each in plain] == [lived(each) for each in dressed]
+
+
+def test_a_run_that_is_done_is_over_where_another_trains_later_in_its_log() -> None:
+    first = TRAINER.splitlines()
+    told = read(*first, *at_one(first))
+
+    assert [("completed", 522.5), ("completed", 3 * 3600 + 522.5)] == [
+        (end["outcome"], since(end)) for end in of(told, "attempt_end")
+    ]
+    # how long its start took is not told
+    assert [] == of(told, "attempt_start")
+
+
+def test_a_process_that_trains_again_at_once_is_one_launch() -> None:
+    done = "Training completed. Do not forget to share your model"
+    begins = "[INFO|trainer.py:2134] 2026-03-01 10:0{}:00,100 >> ***** Running training *****"
+    told = read(
+        begins.format(0),
+        "2026-03-01 10:01:00 step 10 loss 1",
+        "[INFO|trainer.py:2394] 2026-03-01 10:01:30,000 >>",
+        done,
+        begins.format(2),
+        "2026-03-01 10:03:00 step 20 loss 1",
+    )
+
+    assert [str(us(DAY) + 100_000)] == keys(told)
+
+
+@pytest.mark.parametrize("framework", LOGS)
 def test_a_launch_begins_behind_a_line_that_the_one_before_left_torn(framework: str) -> None:
     first = without_colours(LOGS[framework].encode()).decode().splitlines()
-    again = [re.sub(r"(?<!\d)10:(?=\d\d:)", "13:", line) for line in first]
+    again = at_one(first)
     places = range(len(first) // 2, len(first))
     torn = [(place, end) for place in places for end in range(4, len(first[place]), 7)]
     torn = [(place, end) for place, end in torn if first[place][end - 1].isalnum()]
@@ -2034,6 +2088,15 @@ def read(
 ) -> list[Event]:
     raw = "\n".join(line.removesuffix("\n") for line in lines).encode().split(b"\n")
     return events(dump_of(name, raw), Reading(cluster, ZoneInfo(zone), own))
+
+
+def at_one(lines: list[str]) -> list[str]:
+    """A log of ten o'clock, three hours later."""
+    return [re.sub(r"(?<!\d)10:(?=\d\d:)", "13:", line) for line in lines]
+
+
+def lived(attempt: AttemptMeasures) -> tuple[object, ...]:
+    return attempt.started_us, attempt.ended_us, attempt.outcome, attempt.areas
 
 
 def read_file(file: Path) -> list[Event]:
