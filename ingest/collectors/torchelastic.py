@@ -24,6 +24,7 @@ from ingest.collectors.torchelastic_runs import (
     timed_neighbour,
 )
 from ingest.collectors.torchelastic_signs import MARKS, recognises
+from ingest.collectors.torchelastic_training import Again
 from ingest.collectors.training_log import trainer_events
 from ingest.collectors.training_log_signs import Sign
 from ingest.errors import UnreadableDump
@@ -83,7 +84,7 @@ def _told(dump: Dump, clock: Clock, reader: Reader, reading: Reading) -> Iterato
 def _with_trainer(
     dump: Dump,
     reader: Reader,
-    trainer: Callable[[Dump], Iterator[Event | Sign]],
+    trainer: Callable[[Dump], Iterator[Event | Sign | Again]],
     batches: Iterator[list[Line]],
 ) -> Iterator[Event | Rejected]:
     """What torchrun says, and what the trainer says on the other lines, as both wrote into one
@@ -101,7 +102,12 @@ def _with_trainer(
     for told in trainer(replace(dump, lines=overheard)):
         yield from heard
         heard.clear()
-        yield from reader.of_evidence(told) if isinstance(told, Sign) else reader.of_trainer(told)
+        if isinstance(told, Sign):
+            yield from reader.of_evidence(told)
+        elif isinstance(told, Again):
+            yield from reader.of_step_again(told)
+        else:
+            yield from reader.of_trainer(told)
     yield from heard
     yield from reader.close_trainer()
 

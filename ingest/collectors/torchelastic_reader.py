@@ -38,7 +38,7 @@ from ingest.collectors.torchelastic_text import (
     node_of,
     unlabelled,
 )
-from ingest.collectors.torchelastic_training import Pause, Told, Training
+from ingest.collectors.torchelastic_training import Again, Pause, Told, Training
 from ingest.collectors.training_log_failures import Failures as Evidence
 from ingest.collectors.training_log_signs import Sign
 from ingest.events import Event, EventKind, Outcome, Reason, Rejected
@@ -131,7 +131,8 @@ class Reader:
     def of_trainer(self, event: Event) -> Iterator[Event]:
         """What the trainer says in this file, as of the run whose launch had begun last."""
         launch = self._begun_by(event["at_us"])
-        if launch is not None and launch.began_us is not None:
+        of = None if launch is None else _told_in(launch)
+        if launch is not None and of is not None:
             if launch is not self._trained:
                 yield from self._left()
             self._trained = launch
@@ -141,7 +142,6 @@ class Reader:
                 return
             # who goes on after it was done was started anew, and is not done yet
             launch.has_trainer, launch.completed_us = True, None
-            of = Told(launch.run_id, launch.began_us, launch.ready_us or launch.began_us)
             for told in self._training.hear(event, of, self._pauses):
                 yield {**told, **launches.of_launch(launch)}
             yield {**event, **launches.of_launch(launch)}
@@ -149,6 +149,15 @@ class Reader:
         is_end = event["event"] == EventKind.ATTEMPT_END
         if not is_end or all(launch.is_silent_of_end for launch in self._begun):
             yield self._loose(event)
+
+    def of_step_again(self, again: Again) -> Iterator[Event]:
+        """Of a step that was told before nothing is told but that training is on again."""
+        launch = self._begun_by(again.at_us)
+        of = None if launch is None else _told_in(launch)
+        if of is not None and self._training.comes_back(again.at_us, of, self._pauses):
+            yield from self.of_trainer(
+                {"at_us": again.at_us, "event": EventKind.PROGRESS, "step": again.step}
+            )
 
     def of_evidence(self, sign: Sign) -> Iterator[Event]:
         """What a line of this file that is evidence of a failure says, as of the launch and the
@@ -516,3 +525,9 @@ class Reader:
                 if failure.local_rank is None:
                     failure.local_rank = place.local_rank
                 yield self._loose(launches.loose_failure(failure, place.generation, None))
+
+
+def _told_in(launch: Launch) -> Told | None:
+    """Who speaks in a launch; None where it does not tell when it began."""
+    began_us = launch.began_us
+    return None if began_us is None else Told(launch.run_id, began_us, launch.ready_us or began_us)

@@ -5,7 +5,8 @@ the next step, and only the agent beside it says that training was over in betwe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ingest.events import Event, EventKind, Phase
 
@@ -26,6 +27,13 @@ class Told:
     run_id: str | None
     began_us: int
     ready_us: int
+
+
+class Again(NamedTuple):
+    """A trainer tells a step that it has told before: new workers may have done it anew."""
+
+    at_us: int
+    step: int
 
 
 @dataclass(slots=True)
@@ -55,6 +63,12 @@ class Training:
             self.is_on, self._pause, self._began_us = True, None, told.began_us
             self._has_left = False
             yield _training(EventKind.PHASE_START, at_us)
+
+    def comes_back(self, at_us: int, told: Told, pauses: Sequence[Pause]) -> bool:
+        """Whether a step at a time would begin training anew."""
+        later = replace(self)
+        list(later._stop(pauses, at_us))
+        return later._is_back(at_us, told)
 
     def close(self, pauses: Sequence[Pause]) -> Iterator[Event]:
         """The trainer says nothing more."""

@@ -17,6 +17,7 @@ from ingest.collectors import torchelastic_runs
 from ingest.collectors.base import Collector, Dump, Reading
 from ingest.collectors.lines import Clock, clock_of
 from ingest.collectors.repeated_hour import told_apart
+from ingest.collectors.torchelastic_training import Again
 from ingest.collectors.training_log_identity import Place, place_of, writer_of
 from ingest.collectors.training_log_patterns import Means, Pattern, patterns
 from ingest.collectors.training_log_run import Run
@@ -154,15 +155,17 @@ def _is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
     return any(not key.rpartition(":")[2].isdecimal() for key in job_keys)
 
 
-def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event | Sign]:
+def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event | Sign | Again]:
     """What the trainer tells in a log that also tells who launched it: phases, steps, what was
-    restored, and that it is done, of no job and no launch; and lines that are evidence of a
-    failure. The launcher's collector knows those, when it was, tracebacks, and other ends. Its
-    lines are asked for once.
+    restored, and that it is done, of no job and no launch; steps that it told before; and lines
+    that are evidence of a failure. The launcher's collector knows those, when it was, tracebacks,
+    and other ends. Its lines are asked for once.
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
     for told in signs.read(dump.lines()):
+        if isinstance(told, Step) and run.has_told(told):
+            yield Again(told.at_us, told.step)
         yield from _trainers_own(_of_one(signs, run, told))
         if isinstance(told, Sign) and told.means is Means.FAILURE:
             yield told

@@ -101,6 +101,10 @@ class Run:
         launch.is_met_training |= is_met and launch.begun_us == launch.training_us
         yield from self._placed(events)
 
+    def has_told(self, step: Step) -> bool:
+        """Whether its rank has told that step already, or a later one."""
+        return self._launch is not None and self._launch.steps.get(step.label, 0) >= step.step > 0
+
     def step(self, step: Step, first_us: int | None) -> Iterable[Event]:
         """What a step says has happened; step 0 is told before any is done."""
         number = step.step

@@ -454,17 +454,27 @@ def test_training_is_over_while_workers_are_started_anew(tmp_path: Path) -> None
     ]
 
 
-def test_training_begins_again_after_a_failure_whose_steps_go_on(tmp_path: Path) -> None:
-    before = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2), *fails(40, 1, left=2)]
-    after = [*starts(55, restart=1), step("42:45", 3), step("42:51", 4), *finishes(80)]
-    told = events_of(written(tmp_path, *before, *after))
+@pytest.mark.parametrize("again", [(4, 5), (3, 4), (3, 4, 5), (2, 3), (1, 2, 3), (4,), (5, 6)])
+def test_training_begins_again_with_the_first_step_after_a_failure(
+    tmp_path: Path, again: tuple[int, ...]
+) -> None:
+    before = [*begins(0), *starts(2), *(step(f"41:{50 + n}", n) for n in (1, 2, 3, 4))]
+    after = [step(f"42:{45 + place}", n) for place, n in enumerate(again)]
+    log = [*before, *fails(40, 1, left=2), *starts(55, restart=1), *after, *finishes(80)]
+    told = events_of(written(tmp_path, *log))
 
-    assert [
-        ("phase_start", 13.0),
-        ("phase_end", 40.001),
-        ("phase_start", 68.0),
-        ("phase_end", 80.0),
-    ] == trained(told)
+    begun = [at for kind, at in trained(told) if kind == "phase_start"]
+    assert [14.0, 68.0] == sorted({*begun})
+    assert [40.001, 80.0] == [at for kind, at in trained(told) if kind == "phase_end"]
+
+
+def test_a_step_that_old_workers_tell_again_begins_no_training(tmp_path: Path) -> None:
+    before = [*begins(0), *starts(2), step("41:50", 1), step("41:51", 2), *fails(40, 1, left=2)]
+    late = [step("42:18", 1), step("42:19", 2)]  # while the agents meet
+    after = [*starts(55, restart=1, waits=15), step("42:45", 3), *finishes(80)]
+    told = events_of(written(tmp_path, *before, *late, *after))
+
+    assert [("phase_start", 68.0), ("phase_end", 80.0)] == trained(told)[2:]
 
 
 @pytest.mark.parametrize(
@@ -541,9 +551,7 @@ def test_an_agent_that_takes_over_in_one_log_trains_though_its_steps_go_on(
 
     ingest(tmp_path / "warehouse", written(tmp_path, *killed, *fresh))
 
-    # of a step that comes again it takes the next one to tell that training goes on
-    late = 5.0 if first == 2 else 0.0
-    assert [(1, "lost", 6.0), (2, "completed", 37.0 - late)] == rows(
+    assert [(1, "lost", 6.0), (2, "completed", 37.0)] == rows(
         tmp_path / "warehouse",
         "select attempt, outcome, effective_seconds + unsaved_seconds from attempts "
         "order by attempt",
