@@ -7,7 +7,8 @@ of restarts that is higher, or by steps that are counted anew from further back.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -74,12 +75,17 @@ class Run:
         self.has_saved = False
         self.was_interrupted = False
 
-    def hear(self, sign: Sign, first_us: int | None) -> Iterator[Event]:
-        """What a sign says has happened. `first_us` is the first time that the log tells."""
+    def hear(
+        self, sign: Sign, first_us: int | None, times_before: Callable[[int], list[int]]
+    ) -> Iterator[Event]:
+        """What a sign says has happened. `first_us` is the first time that the log tells,
+        `times_before` gives those that it tells before the line of a number.
+        """
         if sign.means is Means.FACT:
             if self._launch is not None and self._is_of_next(self._launch, sign.told):
-                yield from self._over()
-                self._open(sign.at_us)
+                over_us, begun_us = _parted(self._launch, sign, times_before)
+                yield from self._over(over_us)
+                self._open(begun_us)
             self._learn(sign.told)
             return
         self.is_year_guessed |= sign.is_year_guessed
@@ -89,8 +95,12 @@ class Run:
         is_met = False
         if launch is None or self._begins(launch, sign):
             is_met = sign.means is Means.TRAINING and sign.at_us is not None
-            yield from self._over()
-            begun_us = _begun_us(sign, first_us) if launch is None else sign.at_us
+            if launch is None:
+                begun_us = _begun_us(sign, first_us)
+            else:
+                over_us, begun_us = _parted(launch, sign, times_before)
+                yield from self._over(over_us)
+                is_met &= begun_us == sign.at_us
             launch = self._open(begun_us)
         elif launch.begun_us is None and self._marks:
             launch.begun_us = sign.at_us  # the line that began it told no time
@@ -211,8 +221,8 @@ class Run:
         self._doubtful.clear()
         return self._launch
 
-    def _over(self) -> Iterator[Event]:
-        yield from self.close(None)
+    def _over(self, last_us: int | None) -> Iterator[Event]:
+        yield from self.close(last_us)
         launch = self._launch
         self.was_interrupted |= launch is not None and _was_training(launch)
         self._is_first = self._is_first and self._launch is None
@@ -291,7 +301,7 @@ class Run:
         is_far = step.step < self._steps_before.get(step.label, 0)
         is_anew = step.at_us - doubtful.at_us >= SECOND_US
         if is_far or (is_anew and _is_long_after_failure(launch, doubtful)):
-            yield from self._over()
+            yield from self._over(None)
             self._open(doubtful.at_us)
             yield from self.step(doubtful, first_us)
             yield from self.step(step, first_us)
@@ -354,6 +364,22 @@ class Run:
         if restart is not None:
             who["run_restart"] = restart
         return who
+
+
+def _parted(
+    launch: Launch, sign: Sign, times_before: Callable[[int], list[int]]
+) -> tuple[int | None, int | None]:
+    """When a launch was over, and when the next one began, whose first sign that is: lines between
+    that mean nothing are of the launch before up to the longest pause, and then of the next.
+    """
+    between = [at_us for at_us in times_before(sign.line_number) if at_us > launch.seen_us]
+    if sign.at_us is None:
+        return (max(between) if between else None), None
+    told = sorted([launch.seen_us, sign.at_us, *(at for at in between if at < sign.at_us)])
+    _, over_us, begun_us = max((begin - over, over, begin) for over, begin in pairwise(told))
+    if over_us >= sign.at_us:  # what a rank buffers comes late
+        return None, sign.at_us
+    return over_us, begun_us
 
 
 def _was_training(launch: Launch) -> bool:

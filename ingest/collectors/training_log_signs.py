@@ -86,6 +86,7 @@ class Signs:
         self._batch: list[bytes] = []
         self._first = 1  # number of the first line of the batch
         self._before: list[bytes] = []
+        self._torn: dict[int, Sequence[bytes]] = {}  # of the batch, by number
         self._told_us: int | None = None  # the newest time that was told, up to this line
         self._told_at = 0
 
@@ -111,6 +112,7 @@ class Signs:
             is_first = not self._batch
             self._first += len(self._batch)
             self._before, self._batch = self._batch[-_LOOKED_BACK:], batch
+            self._torn.clear()
             if is_first:
                 self.first_us = self._first_time()
             yield from self._signs(are_many=are_many)
@@ -119,6 +121,14 @@ class Signs:
     def last_us(self) -> int | None:
         """The time of the last line that tells one, of the last that were read."""
         return self._time_before(len(self._batch))
+
+    def times_before(self, line_number: int) -> list[int]:
+        """The times that the lines before one tell, of the last that were read, in their order."""
+        lines = [*self._before, *self._batch[: line_number - self._first]][-_LOOKED_BACK:]
+        parts = chain.from_iterable(torn_apart(line, self._clock) or (line,) for line in lines)
+        parts = chain(parts, self._torn.get(line_number, ()))
+        times = (_time_of(part, self._clock) for part in parts)
+        return [at_us for at_us in times if at_us is not None]
 
     def _signs(self, *, are_many: bool) -> list[Sign | Step | Steps | Trace]:
         """Only marked lines matter, but while a traceback is open each line may be one of it."""
@@ -183,6 +193,7 @@ class Signs:
             self._shapes.learn_nothing(line)
             return
         if torn := torn_apart(text, self._clock) or _torn_by_launch(text, found):
+            self._torn[number] = torn[:1]
             for part in torn:
                 yield from self._piece(index, number, part)
             return

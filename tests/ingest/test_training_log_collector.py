@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import re
 import tomllib
 from collections.abc import Iterator
@@ -2002,6 +2003,20 @@ def test_however_its_lines_are_written_a_log_tells_the_same(framework: str, line
         assert [lived(each) for each in plain] == [lived(each) for each in dressed]
 
 
+@pytest.mark.parametrize("framework", LOGS)
+def test_launches_in_one_log_are_as_long_as_each_in_its_own(framework: str) -> None:
+    chance = random.Random(framework)
+    log = LOGS[framework].splitlines()
+    timed = [place for place, line in enumerate(log) if "10:0" in line]
+    for _ in range(30):
+        killed = [chance.randint(max(timed[0] + 1, len(log) // 3), len(log)) for _ in range(2)]
+        launches = [log[: killed[0]], at_one(log)[: killed[1]], at_one(at_one(log), 16)]
+        apart = [lived(each, joins="unsaved") for log in launches for each in attempts(read(*log))]
+        joined = attempts(read(*(line for log in launches for line in log)))
+
+        assert apart == [lived(each, joins="unsaved") for each in joined], killed
+
+
 def test_a_run_that_is_done_is_over_where_another_trains_later_in_its_log() -> None:
     first = TRAINER.splitlines()
     told = read(*first, *at_one(first))
@@ -2090,13 +2105,19 @@ def read(
     return events(dump_of(name, raw), Reading(cluster, ZoneInfo(zone), own))
 
 
-def at_one(lines: list[str]) -> list[str]:
-    """A log of ten o'clock, three hours later."""
-    return [re.sub(r"(?<!\d)10:(?=\d\d:)", "13:", line) for line in lines]
+def at_one(lines: list[str], hour: int = 13) -> list[str]:
+    """A log of ten o'clock, or of one, at another hour."""
+    return [re.sub(r"(?<!\d)1[03]:(?=\d\d:)", f"{hour}:", line) for line in lines]
 
 
-def lived(attempt: AttemptMeasures) -> tuple[object, ...]:
-    return attempt.started_us, attempt.ended_us, attempt.outcome, attempt.areas
+def lived(attempt: AttemptMeasures, joins: str | None = None) -> tuple[object, ...]:
+    """When an attempt ran, how it ended, and its areas; what it trained in one if that `joins`."""
+    areas: dict[str, int] = {}
+    for (area, _), us in attempt.areas.items():
+        name = "effective" if area == joins else area
+        areas[name] = areas.get(name, 0) + us
+    outcome = "lost" if joins and attempt.outcome == "running" else attempt.outcome
+    return attempt.started_us, attempt.ended_us, outcome, areas
 
 
 def read_file(file: Path) -> list[Event]:
