@@ -105,7 +105,7 @@ def _with_trainer(
         if isinstance(told, Sign):
             yield from reader.of_evidence(told)
         elif isinstance(told, Again):
-            yield from reader.of_step_again(told)
+            reader.of_step_again(told)
         else:
             yield from reader.of_trainer(told)
     yield from heard

@@ -150,14 +150,11 @@ class Reader:
         if not is_end or all(launch.is_silent_of_end for launch in self._begun):
             yield self._loose(event)
 
-    def of_step_again(self, again: Again) -> Iterator[Event]:
-        """Of a step that was told before nothing is told but that training is on again."""
+    def of_step_again(self, again: Again) -> None:
+        """Say whether the trainer's workers were started anew since it told the step before."""
         launch = self._begun_by(again.at_us)
         of = None if launch is None else _told_in(launch)
-        if of is not None and self._training.comes_back(again.at_us, of, self._pauses):
-            yield from self.of_trainer(
-                {"at_us": again.at_us, "event": EventKind.PROGRESS, "step": again.step}
-            )
+        again.is_anew = of is not None and self._training.comes_back(again.at_us, of, self._pauses)
 
     def of_evidence(self, sign: Sign) -> Iterator[Event]:
         """What a line of this file that is evidence of a failure says, as of the launch and the

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from ingest.events import Event, EventKind, Phase
 
@@ -29,11 +28,14 @@ class Told:
     ready_us: int
 
 
-class Again(NamedTuple):
-    """A trainer tells a step that it has told before: new workers may have done it anew."""
+@dataclass(slots=True)
+class Again:
+    """A trainer tells a step that it has told before. Whoever hears it says whether that `is_anew`:
+    done by workers that were started since.
+    """
 
     at_us: int
-    step: int
+    is_anew: bool = False
 
 
 @dataclass(slots=True)
@@ -94,8 +96,10 @@ class Training:
         """What is told of a step before the new workers start was done by the old ones. An agent
         that was killed tells no pause: another one took its place.
         """
+        if self._began_us is not None and told.began_us != self._began_us:
+            return at_us >= told.ready_us
         if self.is_on or self._has_left:
-            return told.began_us != self._began_us and at_us >= told.ready_us
+            return False
         until_us = self._pause.until_us if self._pause else None
         return until_us is not None and at_us >= until_us
 

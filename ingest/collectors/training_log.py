@@ -157,15 +157,20 @@ def _is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
 
 def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event | Sign | Again]:
     """What the trainer tells in a log that also tells who launched it: phases, steps, what was
-    restored, and that it is done, of no job and no launch; steps that it told before; and lines
-    that are evidence of a failure. The launcher's collector knows those, when it was, tracebacks,
-    and other ends. Its lines are asked for once.
+    restored, and that it is done, of no job and no launch; that it tells a step again, which the
+    launcher's collector may say is of workers that were started anew; and lines that are evidence
+    of a failure. The launcher's collector knows those, when it was, tracebacks, and other ends. Its
+    lines are asked for once.
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
     for told in signs.read(dump.lines()):
         if isinstance(told, Step) and run.has_told(told):
-            yield Again(told.at_us, told.step)
+            yield from _trainers_own(run.settle())
+            again = Again(told.at_us)
+            yield again
+            if again.is_anew:
+                yield from _trainers_own(run.begin_anew(told))
         yield from _trainers_own(_of_one(signs, run, told))
         if isinstance(told, Sign) and told.means is Means.FAILURE:
             yield told

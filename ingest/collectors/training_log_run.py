@@ -115,6 +115,16 @@ class Run:
         """Whether its rank has told that step already, or a later one."""
         return self._launch is not None and self._launch.steps.get(step.label, 0) >= step.step > 0
 
+    def settle(self) -> Iterator[Event]:
+        """What was held of the launch until it trained, or told how far its steps are apart."""
+        if self._launch is not None and self._held is not None:
+            yield from self._decide(self._launch)
+
+    def begin_anew(self, step: Step) -> Iterator[Event]:
+        """Another launch begins to train with this step, as its launcher knows."""
+        yield from self._over(None)
+        self._open(step.at_us)
+
     def step(self, step: Step, first_us: int | None) -> Iterable[Event]:
         """What a step says has happened; step 0 is told before any is done."""
         number = step.step

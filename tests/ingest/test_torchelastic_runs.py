@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import random
 import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -20,6 +23,7 @@ from ingest.collectors.torchelastic import TORCHELASTIC
 from ingest.collectors.torchelastic_runs import place_at, place_of, run_in_path, scheduler_job_in
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected
+from tests.ingest.launches import attempts
 from tests.ingest.torchelastic_dumps import (
     BEGUN,
     begins,
@@ -468,6 +472,23 @@ def test_training_begins_again_with_the_first_step_after_a_failure(
     assert [40.001, 80.0] == [at for kind, at in trained(told) if kind == "phase_end"]
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_launches_in_one_log_are_those_of_each_in_its_own(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    begin, number, logs = 0.0, 0, []
+    for pid in range(100, 102 + seed % 2):
+        log, number, end = a_life(chance, begin, number, pid)
+        logs.append(log[: chance.choice((len(log), chance.randint(6, len(log))))])
+        begin, number = (
+            end + chance.choice((3, 30, 300, 3600)),
+            max(0, number - chance.randint(0, 4)),
+        )
+    alone = [written(tmp_path / str(place), *log) for place, log in enumerate(logs)]
+    together = written(tmp_path / "all", *(line for log in logs for line in log))
+
+    assert lived(event for log in alone for event in events_of(log)) == lived(events_of(together))
+
+
 def test_a_step_that_old_workers_tell_again_begins_no_training(tmp_path: Path) -> None:
     before = [*begins(0), *starts(2), step("41:50", 1), step("41:51", 2), *fails(40, 1, left=2)]
     late = [step("42:18", 1), step("42:19", 2)]  # while the agents meet
@@ -765,3 +786,41 @@ def names(file: Path, cluster: str | None = None) -> set[tuple[str, str | None]]
 def step(clock: str, number: int) -> str:
     """A line of the trainer beside the agent's."""
     return f"[default0]:[2026-11-20 05:{clock}][rank0][INFO] step {number}/99 | loss 2.5"
+
+
+def a_life(
+    chance: random.Random, begin: float, number: int, pid: int
+) -> tuple[list[str], int, float]:
+    """A launch whose workers train, fail and are started anew, how far it came and until when."""
+    log = [*begins(begin, pid=pid), *starts(begin + 3, pid=pid)]
+    at = begin + 6
+    for restart in range(1, 4):
+        for _ in range(chance.randint(0, 4)):
+            at, number = at + chance.choice((5, 10)), number + 1
+            log.append(stepped(at, number))
+        if restart == 3 or chance.random() < 0.5:
+            break
+        log += fails(at + 5, chance.choice((1, -9)), left=4 - restart, pid=pid)
+        log += starts(at + 9, restart=restart, pid=pid)
+        at, number = at + 12, max(0, number - chance.randint(0, 3))
+    stopped = glog(at + 5, "elastic/agent/server/api", "Received 15 death signal", pid=pid)
+    ends = (fails(at + 5, 1, pid=pid), finishes(at + 5, pid=pid), [stopped], [])
+    return [*log, *chance.choice(ends)], number, at + 10
+
+
+def stepped(seconds: float, number: int) -> str:
+    at = datetime.fromtimestamp(BEGUN + seconds, UTC)
+    return f"[default0]:[{at:%F %T}][rank0][INFO] step {number}/99 | loss 2.5"
+
+
+def lived(events: Iterable[Event]) -> list[tuple[object, ...]]:
+    """When each attempt ran, how it ended, and its areas; what it trained in one."""
+    result = []
+    for attempt in attempts(list(events)):
+        areas: dict[str, int] = {}
+        for (area, _), us in attempt.areas.items():
+            name = "effective" if area == "unsaved" else area
+            areas[name] = areas.get(name, 0) + us
+        outcome = "lost" if attempt.outcome == "running" else attempt.outcome
+        result.append((attempt.started_us, attempt.ended_us, outcome, areas))
+    return result
