@@ -12,6 +12,8 @@ launched as (
         launches.last_us,
         launches.scheduler_job,
         launches.run_restart,
+        launches.is_launcher,
+        launches.is_silent,
         launches.is_named,
         launches.is_alive,
         links.chain_no,
@@ -122,6 +124,8 @@ select
     launched.scheduler_job,
     launched.first_us,
     launched.last_us,
+    launched.is_launcher,
+    launched.is_silent,
     ranked.chain_no,
     ranked.try,
     -- what no dump calls a launch is one only where its job has nothing else

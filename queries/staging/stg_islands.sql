@@ -1,4 +1,5 @@
 -- Launches that overlap in time within one allocation, or outside of all, are one told by several.
+-- So is one that begins where a launcher fell silent, which does not hear what its workers do.
 -- grain: one row per job_no, launch
 with
 
@@ -12,8 +13,10 @@ lined_up as (
         holds.try,
         holds.first_us,
         holds.last_us,
+        holds.is_launcher,
         job_keys.job_key,
         max(holds.last_us) over in_order as reach_us,
+        max(case when holds.is_silent then holds.last_us end) over in_order as silent_us,
         max(holds.first_us) over in_order as previous_first_us
     from stg_holds as holds
     inner join job_keys on holds.job_no = job_keys.job_no
@@ -35,7 +38,17 @@ select
     first_us,
     job_key,
     concat(job_key, ' ', launch) as name,
-    sum(case when first_us < reach_us or first_us = previous_first_us then 0 else 1 end) over (
+    sum(
+        case
+            when first_us < reach_us or first_us = previous_first_us then 0
+            when
+                not is_launcher
+                and silent_us = reach_us
+                and first_us - reach_us <= 3600000000
+                then 0
+            else 1
+        end
+    ) over (
         partition by joined_no, chain_no, try
         order by first_us asc, last_us asc, job_key asc, launch asc
         rows unbounded preceding

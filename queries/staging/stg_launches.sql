@@ -35,7 +35,15 @@ keyed as (
         min(case when is_life then at_us end) as first_us,
         max(case when is_life then last_us end) as last_us,
         max(scheduler_job) as scheduler_job,
-        max(run_restart) as run_restart
+        max(run_restart) as run_restart,
+        bool_and(is_launcher) as is_launcher,
+        -- of what began last it does not say that it is over
+        bool_and(is_launcher)
+        and not coalesce(
+            max(case when is_end then at_us end)
+            >= coalesce(max(case when is_begin or is_work then at_us end), 0),
+            false
+        ) as is_silent
     from stg_run_events
     where launch is not null
     group by job_no, launch
@@ -52,6 +60,8 @@ named as (
         keyed.last_us,
         coalesce(keyed.scheduler_job, only_stated.scheduler_job) as scheduler_job,
         keyed.run_restart,
+        keyed.is_launcher,
+        keyed.is_silent,
         true as is_named,
         true as is_alive
     from keyed
@@ -113,6 +123,8 @@ launched as (
         last_us,
         scheduler_job,
         run_restart,
+        false as is_launcher,
+        false as is_silent,
         false as is_named,
         is_alive
     from spoken_for
@@ -130,6 +142,8 @@ select
     launched.scheduler_job,
     stated.cluster,
     launched.run_restart,
+    launched.is_launcher,
+    launched.is_silent,
     launched.is_named,
     launched.is_alive
 from launched

@@ -39,6 +39,9 @@ select
     scoped.event = 'failure' as is_failure,
     coalesce(scoped.phase = 'queue', false) as is_queue,
     scoped.event = 'attempt_start' as is_begin,
+    scoped.event = 'attempt_end' as is_end,
+    -- of a launcher, which does not hear what its workers do
+    not sources.says_training as is_launcher,
     -- what only workers can say
     coalesce(
         scoped.event = 'phase_start'

@@ -349,6 +349,18 @@ class Launch:
         return any(is_life(one) for one in self.events)
 
     @property
+    def is_launcher(self) -> bool:
+        """Whether it is told by sources that do not hear what its workers do."""
+        return self.is_named and not any(one.dump.says[0] for one in self.events)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a launcher does not say that what it began last is over."""
+        ends = [one.fields["at_us"] for one in self.events if one.fields["event"] == "attempt_end"]
+        begins = [one.fields["at_us"] for one in self.events if is_begin(one) or is_work(one)]
+        return self.is_launcher and (not ends or max(ends) < max(begins, default=0))
+
+    @property
     def restart(self) -> int | None:
         told = [one.fields["run_restart"] for one in self.events if "run_restart" in one.fields]
         return max(told, default=None)
@@ -377,6 +389,15 @@ class Name:
 
 def is_life(one: Told) -> bool:
     return one.fields["event"] != "job" and one.fields.get("phase") != "queue"
+
+
+def is_begin(one: Told) -> bool:
+    return bool(one.fields["event"] == "attempt_start")
+
+
+def is_work(one: Told) -> bool:
+    """What only workers can say."""
+    return one.fields["event"] == "phase_start" and one.fields["phase"] not in BEFORE_WORKERS
 
 
 def launch_key(one: Told) -> str | None:
@@ -851,13 +872,20 @@ class Job:
 
 
 def islands(launches: Iterable[Launch]) -> list[list[Launch]]:
-    """R26: launches that overlap are one; those that only touch are not, but for equal starts."""
+    """R26: launches that overlap are one; those that only touch are not, but for equal starts, and
+    but for one that begins where a launcher fell silent.
+    """
     found: list[list[Launch]] = []
     for launch in sorted(launches, key=lambda one: (*one.span, one.name, one.key)):
         first = launch.span[0]
-        if found and (
-            first < max(one.span[1] for one in found[-1]) or first == found[-1][-1].span[0]
-        ):
+        before = [one for island in found for one in island]
+        reach = max((one.span[1] for one in before), default=0)
+        is_worker = (
+            any(one.is_silent for one in before if one.span[1] == reach)
+            and not launch.is_launcher
+            and first - reach <= BY_COUNT_US
+        )
+        if before and (first < reach or first == before[-1].span[0] or is_worker):
             found[-1].append(launch)
         else:
             found.append([launch])

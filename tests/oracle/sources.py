@@ -17,10 +17,12 @@ from tests.oracle.joining import Dump
 SECOND_US = 1_000_000
 BASE_US = 1_772_323_200 * SECOND_US  # 2026-03-01T00:00:00Z
 SCHEDULER, TRAINER, LIBRARY = "told-scheduler", "told-trainer", "told-library"
+LAUNCHER = "told-launcher"
 SAYS = {
     SCHEDULER: (False, False, False),
     TRAINER: (True, True, True),
     LIBRARY: (True, False, False),
+    LAUNCHER: (False, True, True),
 }
 ENDS = {
     "COMPLETED": ("completed", None),
@@ -45,7 +47,7 @@ class _Fleet:
     rng: random.Random
     prefix: str
     events: dict[str, list[Fields]] = field(
-        default_factory=lambda: {SCHEDULER: [], TRAINER: [], LIBRARY: []}
+        default_factory=lambda: {SCHEDULER: [], TRAINER: [], LIBRARY: [], LAUNCHER: []}
     )
     keys: int = 0
 
@@ -121,7 +123,9 @@ def _tell_story(fleet: _Fleet, number: int) -> None:
             held.append(_Held("", cluster, start, end, restart))
             start = end + rng.choice((0, 10, 200)) * SECOND_US
     names = _names(fleet, trainer_name)
-    sources = rng.choice(((TRAINER,), (TRAINER,), (LIBRARY,), (TRAINER, LIBRARY)))
+    sources = rng.choice(
+        ((TRAINER,), (TRAINER,), (LIBRARY,), (TRAINER, LIBRARY), (LAUNCHER, TRAINER))
+    )
     for source in sources:
         if fleet.chance(0.95):
             _tell_trainer(fleet, source, rng.choice(names), held)
@@ -356,6 +360,8 @@ def _tell_life(
         say(until - rng.choice((0, 1)) * SECOND_US, "failure", **category)
     if fleet.chance(0.6 if is_last else 0.2):
         say(until + rng.choice((0, 1)) * SECOND_US, "attempt_end", **_end(rng))
+    if source == LAUNCHER and fleet.chance(0.7):  # it does not hear what its workers do
+        told = [event for event in told if event["at_us"] <= begin]
     fleet.events[source] += [_rotated(fleet, event) for event in told if not fleet.chance(0.08)]
     return step
 

@@ -20,10 +20,12 @@ from ingest.events import Event, Rejected, Says
 from ingest.formats import FORMATS, Format
 
 SCHEDULER, TRAINER, LIBRARY = "told-scheduler", "told-trainer", "told-library"
+LAUNCHER = "told-launcher"
 SAYS = {
     SCHEDULER: Says(training=False, saves=False, resumes=False),
     TRAINER: Says(training=True, saves=True, resumes=True),
     LIBRARY: Says(training=True, saves=False, resumes=False),
+    LAUNCHER: Says(training=False, saves=True, resumes=True),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.ingest.warehouses import differences
 from tests.queries import telling
 from tests.queries.engine import areas, ingest, rows
-from tests.queries.telling import LIBRARY, SCHEDULER, TRAINER, write_told
+from tests.queries.telling import LAUNCHER, LIBRARY, SCHEDULER, TRAINER, write_told
 
 Fields = dict[str, Any]
 Load = Callable[..., Path]
@@ -28,7 +28,7 @@ BEGAN_US = int((BEGAN - datetime(1970, 1, 1)).total_seconds()) * SECOND_US
 
 
 Story = dict[str, list[Fields]]
-TOLD: Story = {SCHEDULER: [], TRAINER: [], LIBRARY: []}
+TOLD: Story = {SCHEDULER: [], TRAINER: [], LIBRARY: [], LAUNCHER: []}
 
 
 @pytest.fixture(autouse=True)
@@ -66,11 +66,13 @@ def story(
     scheduler: Iterable[Fields] = (),
     trainer: Iterable[Fields] = (),
     library: Iterable[Fields] = (),
+    launcher: Iterable[Fields] = (),
 ) -> None:
     """Add to what the fleet's sources say. Each story has job names and numbers of its own."""
     TOLD[SCHEDULER] += scheduler
     TOLD[TRAINER] += trainer
     TOLD[LIBRARY] += library
+    TOLD[LAUNCHER] += launcher
 
 
 # what sources say
@@ -509,6 +511,80 @@ story(
 
 def test_launches_of_several_sources_that_overlap_are_one_attempt(fleet: Path) -> None:
     assert [(1, at(0), at(505)), (2, at(600), at(900))] == times(fleet, "run-230")
+
+
+def launcher(number: str, *began: int) -> list[Fields]:
+    """An agent that starts its workers at each of these times, and says no more while they run."""
+    of_agent = {"run_key": f"agent {began[0]}", "scheduler_job": number}
+    return [
+        said(f"agents of {number}", second, event) | of_agent | {"run_generation": generation} | of
+        for generation, begin in enumerate(began)
+        for second, event, of in (
+            (begin, "attempt_start", {}),
+            (begin + 1, "phase_start", {"phase": "trainer_init"}),
+        )
+    ]
+
+
+def stopped(number: str, begin: int, second: int) -> Fields:
+    return end(f"agents of {number}", f"agent {begin}", second, "failed", scheduler_job=number)
+
+
+story(
+    scheduler=job("fleet:231", ("RUNNING", 0, 10, 600)),
+    launcher=launcher("231", 11),
+    trainer=life("run-231", "a", 20, 590, scheduler_job="231"),
+)
+story(
+    scheduler=job("fleet:232", ("NODE_FAIL", 0, 10, 600), ("COMPLETED", 601, 700, 1300)),
+    launcher=[*launcher("232", 11), *launcher("232", 701), stopped("232", 701, 1299)],
+    trainer=[
+        *life("run-232", "a", 20, 590, scheduler_job="232"),
+        *life("run-232", "b", 710, 1290, scheduler_job="232"),
+    ],
+)
+# workers that it started anew, and an agent that was started anew
+story(
+    scheduler=job("fleet:233", ("NODE_FAIL", 0, 10, 1800)),
+    launcher=[*launcher("233", 11, 605), *launcher("233", 1205)],
+    trainer=[
+        *life("run-233", "a", 20, 590, scheduler_job="233"),
+        *life("run-233", "b", 610, 1190, scheduler_job="233"),
+        *life("run-233", "c", 1210, 1790, scheduler_job="233"),
+    ],
+)
+# an agent that says that it is over, and a trainer that begins long behind one that does not
+story(
+    scheduler=job("fleet:234", ("COMPLETED", 0, 10, 600)),
+    launcher=[*launcher("234", 11), stopped("234", 11, 15)],
+    trainer=life("run-234", "a", 20, 590, scheduler_job="234"),
+)
+story(
+    scheduler=job("fleet:235", ("COMPLETED", 0, 10, 6000)),
+    launcher=launcher("235", 11),
+    trainer=life("run-235", "a", 3613, 5990, scheduler_job="235"),
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "attempts"),
+    [
+        ("231", [(10, 600, "running")]),
+        ("232", [(10, 600, "failed"), (700, 1300, "completed")]),
+        ("233", [(10, 605, "lost"), (605, 1190, "lost"), (1190, 1800, "failed")]),
+        ("234", [(10, 15, "failed"), (15, 600, "completed")]),
+        ("235", [(10, 12, "lost"), (12, 6000, "completed")]),
+    ],
+)
+def test_a_launcher_that_says_nothing_while_its_workers_run_is_their_attempt(
+    number: str, attempts: list[tuple[int, int, str]], fleet: Path
+) -> None:
+    found = rows(
+        fleet,
+        "select started_at, ended_at, outcome from attempts where job_id = ? order by attempt",
+        [f"fleet:{number}"],
+    )
+    assert [(at(begin), at(last), outcome) for begin, last, outcome in attempts] == found
 
 
 story(
