@@ -29,20 +29,19 @@ _LEAVES_OPEN = (
     "run_key is not null or run_generation is not null or scheduler_job is not null "
     "or (attempt is null and event <> 'job')"
 )
-# A native job whose id is a number is the scheduler's, which may be known by its cluster as well.
+# A job whose name is a number may be the scheduler's, which may be known by its cluster as well.
 _OWN_NUMBERS = """
     insert into job_links
     select told.job_no, job_keys.job_key, told.cluster
     from (
-        select job_no, source_no, cluster from told_events where file_no >= $1
+        select job_no, cluster from told_events where file_no >= $1 and row_key is null
         union all
-        select job_no, source_no, null from plain_events where file_no >= $1
+        select job_no, null from plain_events where file_no >= $1
     ) as told
     inner join job_keys on told.job_no = job_keys.job_no
     where
-        told.source_no in (select source_no from sources where format = 'events')
         -- which rules most out without looking at more than the first letters
-        and job_keys.job_key >= '0' and job_keys.job_key < ':'
+        job_keys.job_key >= '0' and job_keys.job_key < ':'
         and regexp_full_match(job_keys.job_key, '[0-9]+([_+][0-9]+)?')
     except select job_no, scheduler_job, cluster from job_links
 """

@@ -247,9 +247,9 @@ told as (
         cast(null as bigint) as attempt,
         'ambiguous_job' as kind,
         concat(
-            'the scheduler''s job ', launches.scheduler_job, ' is known on ', links.meanings,
-            ' clusters, such as ', coalesce(links.first_cluster, links.last_cluster), ' and ',
-            links.last_cluster
+            'the scheduler''s job ', coalesce(launches.scheduler_job, job_keys.job_key),
+            ' is known on ', links.meanings, ' clusters, such as ',
+            coalesce(links.first_cluster, links.last_cluster), ' and ', links.last_cluster
         ) as what,
         launches.first_us as at_us
     from stg_launch_links as links
@@ -261,6 +261,7 @@ told as (
         on
             links.job_no = holds.job_no
             and links.launch = holds.launch
+    inner join job_keys on links.job_no = job_keys.job_no
     where links.meanings > 1
 
     union all

@@ -15,6 +15,12 @@ numbered as (
 
     union
 
+    select links.job_no
+    from stg_launch_links as links
+    where links.is_own_number
+
+    union
+
     select chains.base_job_no as job_no
     from stg_chains as chains
 

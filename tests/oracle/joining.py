@@ -341,6 +341,7 @@ class Launch:
     scheduler_job: str | None = None
     cluster: str | None = None
     meanings: tuple[str, ...] = ()
+    is_own_number: bool = False
     chain: Chain | None = None
     allocation: Allocation | None = None
 
@@ -518,13 +519,17 @@ class Fleet:
                 for scheduled in self.chains:
                     if scheduled != key and may_mean(stated, cluster, scheduled):
                         joined |= {key, scheduled}
+            for scheduled in self.chains if key.isdecimal() else ():
+                if scheduled != key and may_mean(key, None, scheduled):
+                    joined |= {key, scheduled}
         return joined
 
     def _link(self, launch: Launch) -> None:
         """R23, R24: the scheduler's job that a launch states, and the chain of its time."""
         stated, cluster = launch.scheduler_job, launch.cluster
         if stated is None:
-            meant = [launch.name] if launch.name in self.scheduled else []
+            meant = [launch.name] if launch.name in self.scheduled else self._called(launch)
+            launch.is_own_number = bool(meant) and launch.name not in self.scheduled
         else:
             meant = [
                 key
@@ -542,11 +547,28 @@ class Fleet:
                 key=lambda chain: (overlap(launch, chain.begin, chain.until), chain.place),
             )
 
+    def _called(self, launch: Launch) -> list[str]:
+        """The scheduler's jobs of the number that a launch is called by, which ran beside it."""
+        return [
+            key
+            for key, chains in self.scheduled.items()
+            if launch.name.isdecimal()
+            and may_mean(launch.name, None, key)
+            and any(
+                overlap(launch, chain.begin, chain.until) >= 0 and not was_revoked(chain)
+                for chain in chains
+            )
+        ]
+
     def _judge(self, name: Name) -> None:
         """R25: whether a name holds together what it touches."""
         numbers = {launch.scheduler_job for launch in name.launches if launch.scheduler_job}
-        is_number = name.job_key in self.scheduled or any(
-            name.job_key == number or name.job_key.endswith(f":{number}") for number in numbers
+        is_number = (
+            name.job_key in self.scheduled
+            or any(launch.is_own_number for launch in name.launches)
+            or any(
+                name.job_key == number or name.job_key.endswith(f":{number}") for number in numbers
+            )
         )
         held = [
             (allocation.begin, allocation.seen, chain)

@@ -258,7 +258,7 @@ def _tell_trainer(fleet: _Fleet, source: str, name: str, held: list[_Held]) -> N
         of_run: Fields = {"job_id": name}
         if name == "@":
             of_run["job_id"] = _key_of(one.number or "lone", one.cluster if says_cluster else None)
-        if one.number and (says_job or name == "@"):
+        if one.number and (says_job or (name == "@" and fleet.chance(0.6))):
             of_run["scheduler_job"] = one.number
             if says_cluster and one.cluster:
                 of_run["cluster"] = one.cluster

@@ -278,6 +278,66 @@ def test_a_number_is_enough_where_one_cluster_has_it(scheduled: str, fleet: Path
 
 
 story(
+    scheduler=job("fleet:251", ("PREEMPTED", 0, 10, 1000), ("COMPLETED", 1001, 1120, 2000)),
+    trainer=[*life("251", "a", 20, 1005), *life("251", "b", 1130, 1990, resumed=10)],
+)
+# a run that is called by a number, as of its day, is none of a job of the scheduler then
+story(
+    scheduler=job("fleet:252", ("COMPLETED", 0, 10, 1000)),
+    trainer=life("252", "a", 1001, 1990),
+)
+story(
+    scheduler=[
+        *job("fleet:253", ("COMPLETED", 0, 10, 1000)),
+        *job("other:253", ("COMPLETED", 0, 10, 1000)),
+    ],
+    trainer=life("253", "a", 20, 990),
+)
+# the name of runs under several jobs may be a number too, where they say which
+story(
+    scheduler=[
+        *job("fleet:254", ("FAILED", 0, 10, 1000)),
+        *job("fleet:255", ("COMPLETED", 1100, 1110, 2000)),
+    ],
+    trainer=[
+        *life("20260302", "a", 20, 990, scheduler_job="254"),
+        *life("20260302", "b", 1120, 1990, scheduler_job="255"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("job_id", "attempts"),
+    [
+        ("fleet:251", [(10, 1000, "preempted"), (1120, 2000, "completed")]),
+        ("251", []),
+        ("fleet:252", [(10, 1000, "completed")]),
+        ("252", [(1001, 1990, "running")]),
+        ("fleet:253", [(10, 1000, "completed")]),
+        ("253", [(20, 990, "running")]),
+        ("20260302", [(10, 1000, "failed"), (1110, 2000, "completed")]),
+    ],
+)
+def test_a_name_that_is_a_number_is_the_job_of_the_scheduler_that_ran_then(
+    job_id: str, attempts: list[tuple[int, int, str]], fleet: Path
+) -> None:
+    found = rows(
+        fleet,
+        "select started_at, ended_at, outcome from attempts where job_id = ? order by attempt",
+        [job_id],
+    )
+    assert [(at(begin), at(last), outcome) for begin, last, outcome in attempts] == found
+
+
+def test_a_number_by_name_that_two_clusters_had_at_once_is_said_to_be_neither(fleet: Path) -> None:
+    ((detail,),) = rows(
+        fleet, "select detail from anomalies where kind = 'ambiguous_job' and job_id = '253'"
+    )
+
+    assert detail.startswith("the scheduler's job 253 is known on 2 clusters, such as fleet and")
+
+
+story(
     scheduler=[
         *job("red:120", *PREEMPTED_ONCE),
         *job("blue:120", ("COMPLETED", 0, 1, 995)),
@@ -409,7 +469,9 @@ def test_a_name_under_which_two_jobs_ran_at_once_joins_neither(fleet: Path) -> N
     assert [at(60)] == first_batches(fleet, "fleet:161")
     assert [at(70)] == first_batches(fleet, "fleet:162")
     assert [("fleet:161",), ("fleet:162",)] == rows(
-        fleet, "select job_id from anomalies where kind = 'ambiguous_job' order by 1"
+        fleet,
+        "select job_id from anomalies where kind = 'ambiguous_job' and detail like '% at once %' "
+        "order by 1",
     )
 
 
