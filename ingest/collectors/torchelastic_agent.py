@@ -94,6 +94,11 @@ def tells_death(message: Message) -> bool:
     return any(mark in message.text for mark in _DEATHS)
 
 
+def tells_stop(message: Message) -> bool:
+    """Whether an agent says that it was sent a signal."""
+    return b"death signal" in message.text
+
+
 def launch_of(message: Message, launch: Launch) -> Launch:
     """Note on a new launch when it began, if this message is one that agents begin with."""
     launch.pid = message.pid

@@ -56,6 +56,7 @@ _CANCELLED = re.compile(
 )
 _BACKGROUND = (b"checkpoint request", b"checkpoint save request", b"Checkpoint save failed")
 _SIGTERM = 15
+_REQUEUE_US = 120_000_000  # so long the scheduler holds a job back that it starts anew
 _OUTCOMES = {b"PREEMPTION": Outcome.PREEMPTED, b"TIME LIMIT": Outcome.TIMEOUT}
 
 _Key = tuple[str | int | None, ...]
@@ -94,6 +95,8 @@ class Reader:
     opened_us: int | None = None  # when what was launched last began to write, unless it said so
     is_opened: bool = False  # the next lines tell it
     _restart: int | None = None
+    # what the scheduler said of agents that had not spoken yet
+    _unheard: list[tuple[Stop, Event]] = field(default_factory=list)
     # in which line, and when; the trainer's lines are read some batches behind
     _spoke: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_MOST_SPOKEN))
     _evidence: Evidence = field(default_factory=Evidence)
@@ -205,6 +208,7 @@ class Reader:
         for launch in self._launches.values():
             self.is_silent = self.is_silent or not launch.is_under_way
             yield from launches.close(launch)
+        yield from (told for _, told in self._unheard)
         yield from self._nobodys()
         yield from self._untimed
 
@@ -269,6 +273,7 @@ class Reader:
             yield from self._over(key, label)
             launch = agent.launch_of(message, self._new(key, is_logged=True))
             self._begin_untold(launch, message)
+            self._hear_stops(launch, message)
             self._table.is_open = False
             if not message.is_early:
                 for failure in self._early:  # ranks spoke before their agent did
@@ -288,6 +293,17 @@ class Reader:
         is_first_word = launch.began_us is None and agent.tells_death(message)
         if is_first_word and opened_us is not None and opened_us < (message.at_us or 0):
             launch.began_us, launch.is_begin_told = opened_us, False
+
+    def _hear_stops(self, launch: Launch, message: agent.Message) -> None:
+        """What the scheduler said just before is of an agent whose first word is that it was sent a
+        signal: one that keeps to warnings says nothing before that.
+        """
+        if message.at_us is None or not agent.tells_stop(message):
+            return
+        for stop, told in list(self._unheard):
+            if abs(message.at_us - stop.at_us) < _REQUEUE_US:
+                launches.halt(launch, stop)
+                self._unheard.remove((stop, told))
 
     def _records(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         told = records.records_in(number, line, self.clock)
@@ -470,15 +486,16 @@ class Reader:
         for launch in current:
             launches.halt(launch, stop)
         if not self._launches:
-            yield self._loose(
-                {
-                    "at_us": time.at_us,
-                    "event": EventKind.ATTEMPT_END,
-                    "outcome": outcome,
-                    "message": message,
-                    "attrs": json.dumps({"line": number}),
-                }
-            )
+            told: Event = {
+                "at_us": time.at_us,
+                "event": EventKind.ATTEMPT_END,
+                "outcome": outcome,
+                "message": message,
+                "attrs": json.dumps({"line": number}),
+            }
+            self._unheard.append((stop, self._loose(told)))
+        if len(self._unheard) > _MOST_EARLY:
+            yield self._unheard.pop(0)[1]
 
     @property
     def _has_lost_a_worker(self) -> bool:

@@ -187,6 +187,27 @@ def test_the_schedulers_word_in_the_log_says_why_a_launch_was_stopped(
 
 
 @pytest.mark.parametrize(
+    ("lines", "outcomes"),
+    [
+        ([PREEMPTED, DIED], [("preempted", 15)]),
+        ([PREEMPTED, PREEMPTED.replace("JOB 1153", "STEP 1153.0"), DIED], [("preempted", 15)]),
+        ([DIED, CANCELLED], [("cancelled", 15)]),
+        # an earlier try of the job was preempted
+        ([PREEMPTED, DIED.replace("05:42:37", "05:45:37")], [("failed", 15), ("preempted", None)]),
+        ([PREEMPTED], [("preempted", None)]),
+    ],
+)
+def test_the_schedulers_word_is_of_an_agent_whose_first_word_is_that_it_was_stopped(
+    tmp_path: Path, lines: list[str], outcomes: list[tuple[str, int | None]]
+) -> None:
+    training = "[2026-11-20 05:42:%s][rank0][INFO] step %s/240 | loss 5.5498 | 136.5 ms/step"
+    log = [training % (second, second) for second in range(10, 30, 5)]
+    told = events_of(written(tmp_path, *log, *lines))
+
+    assert outcomes == [(end["outcome"], end.get("signal")) for end in ends(told)]
+
+
+@pytest.mark.parametrize(
     ("code", "line", "outcome"),
     [
         (1, CANCELLED.replace("JOB 1153", "STEP 1153.0"), "failed"),
