@@ -16,6 +16,21 @@ numbers as (
             and job_keys.job_key = links.scheduler_job
     group by woven.job_no, links.scheduler_job
 
+),
+
+-- who counts its tries by the scheduler's restarts counts anew in the next job of the scheduler
+counted_anew as (
+
+    select
+        job_no,
+        attempt
+    from scoped_events
+    where
+        attempt is not null
+        and scheduler_job is not null
+    group by job_no, attempt
+    having min(scheduler_job) <> max(scheduler_job)
+
 )
 
 select
@@ -26,6 +41,8 @@ select
     greatest(scoped.at_us, coalesce(scoped.end_us, scoped.at_us)) as last_us,
     -- an attempt that the dump itself numbers is a launch of its own, whatever else it says
     case
+        when counted_anew.attempt is not null
+            then concat('attempt ', scoped.attempt, ' of ', scoped.scheduler_job)
         when scoped.attempt is not null then concat('attempt ', scoped.attempt)
         when scoped.run_key is not null then concat('run ', sources.format, ' ', scoped.run_key)
     end as launch,
@@ -53,6 +70,10 @@ select
 from scoped_events as scoped
 inner join woven_jobs as woven on scoped.job_no = woven.job_no
 inner join sources on scoped.source_no = sources.source_no
+left join counted_anew
+    on
+        scoped.job_no = counted_anew.job_no
+        and scoped.attempt = counted_anew.attempt
 left join numbers
     on
         scoped.job_no = numbers.job_no

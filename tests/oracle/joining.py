@@ -411,8 +411,14 @@ def launch_key(one: Told) -> str | None:
 
 def name_of(job_key: str, told: Sequence[Told]) -> Name:
     keyed: dict[str, list[Told]] = defaultdict(list)
+    stated_of: dict[int, set[str]] = defaultdict(set)
+    for one in told:
+        if "attempt" in one.fields:
+            stated_of[one.fields["attempt"]].update(stated_by([one]))
     for one in told:
         if (key := launch_key(one)) is not None:
+            if len(stated_of[one.fields.get("attempt", 0)]) > 1:
+                key = f"{key} of {one.fields.get('scheduler_job', '')}"
             keyed[key].append(one)
     launches = [
         Launch(job_key, key, events, True, span_of(events))

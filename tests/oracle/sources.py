@@ -293,7 +293,7 @@ def _tell_launches(
         if how == "run":
             of_launch["run_key"] = f"k{fleet.keys}"
         elif how == "attempt":
-            of_launch["attempt"] = number + 1
+            of_launch["attempt"] = 1 + rng.choice((number, number, one.restart))
         generations = rng.choice((1, 2, 3)) if has_generations else 1
         piece = max(1, until - begin) // generations
         for generation in range(generations):

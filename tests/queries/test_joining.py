@@ -669,6 +669,29 @@ def test_launches_one_after_the_other_in_one_allocation_share_it(fleet: Path) ->
     )
 
 
+# a trainer that counts its tries by the scheduler's restarts
+story(
+    scheduler=[
+        *job("fleet:256", ("PREEMPTED", 0, 10, 500), ("FAILED", 501, 620, 1000)),
+        *job("fleet:257", ("COMPLETED", 1100, 1110, 2000)),
+    ],
+    trainer=[
+        *life("run-256", None, 20, 490, scheduler_job="256", attempt=1),
+        *life("run-256", None, 630, 990, scheduler_job="256", attempt=2),
+        *life("run-256", None, 1120, 1990, scheduler_job="257", attempt=1),
+    ],
+)
+
+
+def test_a_count_of_tries_that_begins_anew_under_another_job_of_the_scheduler_is_another_try(
+    fleet: Path,
+) -> None:
+    assert [(1, at(10), at(500)), (2, at(620), at(1000)), (3, at(1110), at(2000))] == times(
+        fleet, "run-256"
+    )
+    assert [at(50), at(660), at(1150)] == first_batches(fleet, "run-256")
+
+
 story(
     scheduler=[
         event | ({"suspended_us": us(600) - us(0)} if event["event"] == "attempt_end" else {})
