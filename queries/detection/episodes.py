@@ -302,9 +302,11 @@ def _settled_fall(part: _Part, row: int, since: int) -> Episode | None:
 
 
 def _merged(found: list[Episode]) -> tuple[Episode, ...]:
-    """One that begins again within a week of its end was never over."""
+    """One that begins again within a week of its end was never over; it may also be seen to have
+    begun before the one that was found first.
+    """
     merged: list[Episode] = []
-    for each in sorted(found, key=lambda one: (one.row, one.onset, one.found)):
+    for each in sorted(found, key=lambda one: (one.row, one.found)):
         last = merged[-1] if merged else None
         if (
             last is not None
@@ -316,7 +318,7 @@ def _merged(found: list[Episode]) -> tuple[Episode, ...]:
             opened = each.opened if last.opened is None else last.opened
             merged[-1] = replace(
                 each,
-                onset=last.onset,
+                onset=min(last.onset, each.onset),
                 found=last.found,
                 opened=opened,
                 told=last.told + each.told,

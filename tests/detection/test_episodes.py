@@ -67,6 +67,14 @@ def test_a_change_that_is_back_within_a_week_was_never_over() -> None:
     assert all(each.closed is None and abs(each.onset - FIRST) <= 2 for each in found)
 
 
+def test_a_change_that_is_seen_to_have_begun_before_what_was_over_is_told_once() -> None:
+    panel = latencies(9, 100, DAYS, 20.0, CLEAR, Step(FIRST, 1.2))
+    found = [each for each in history(panel).of_row(28) if each.found >= FIRST]
+
+    # there were days between as good as before
+    assert [(195, 200, None)] == [(each.onset, each.found, each.last) for each in found]
+
+
 def test_one_day_out_of_place_opens_nothing() -> None:
     assert [] == [each for each in changed(Step(FIRST, 5.0, lasts=1)) if each.opened is not None]
 
