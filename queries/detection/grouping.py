@@ -374,11 +374,15 @@ def _parts(change: Change, histories: tuple[History, History]) -> Iterator[Chang
 
 
 def _episode_near(history: History, row: int, change: Change) -> Episode | None:
+    """A rise of a series at the same time; what was over before an opening did not lead to it."""
+    opened = change.episode.opened
     return next(
         (
             each
             for each in history.of_row(row)
-            if each.sign == 1 and abs(each.onset - change.episode.onset) <= _NEAR_DAYS
+            if each.sign == 1
+            and abs(each.onset - change.episode.onset) <= _NEAR_DAYS
+            and (opened is None or each.closed is None or each.closed > opened)
         ),
         None,
     )

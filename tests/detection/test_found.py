@@ -206,6 +206,16 @@ def test_three_bad_days_are_an_incident() -> None:
     )
 
 
+def test_what_was_over_before_anything_was_opened_does_not_name_what_goes_on() -> None:
+    world = World(missing_share=0.1, outlier_share=0.0)
+    told = found({(1, "pt2_compile"): Step(90, 1.8)}, per_day=5.0, days=120, seed=303, world=world)
+
+    # in its first days it went back once, as seemed by them
+    assert [(day(90), None, day(109))] == rows(
+        told.regressions, "started_on", "ended_on", "detected_on", team="team-1"
+    )
+
+
 def test_a_slow_ramp_is_found_while_it_rises() -> None:
     told = found({(1, "trainer_init"): Step(FIRST, 1.6, ramp=14)})
     [(detected_on,)] = rows(told.regressions, "detected_on", team="team-1", state="open")
