@@ -185,9 +185,8 @@ def _place(
         return replace(change, episode=replace(change.episode, opened=change.opened + 1))
     if carrier is None:
         cause = _nearest_to_cause(change, histories)
-        is_over = change.episode.opened is None and change.episode.last is not None
-        # it would be an incident: of what was told there is none besides
-        home = _told_in(cause, groups) if is_over else None
+        # it would be an incident or a near miss: of what was told there is none besides
+        home = _told_in(cause, groups) if change.episode.opened is None else None
         if home is not None:
             home.symptoms.append(change)
             return None

@@ -12,7 +12,7 @@ from bench.series_fleets import Step, World
 from bench.whole_fleets import fleet, last_day
 from queries.detection.series import FLEET
 from queries.regressions import Settings, detect
-from tests.detection.frames import DAYS, FIRST, STEADY, cells, day, found, open_rows, rows
+from tests.detection.frames import DAYS, FIRST, STEADY, Steps, cells, day, found, open_rows, rows
 
 
 def test_a_slower_phase_of_one_team_is_one_open_regression() -> None:
@@ -502,11 +502,11 @@ def test_what_stays_worse_for_a_team_when_all_others_went_back_is_told_of_it(fir
 
 def test_a_near_miss_of_all_teams_holds_no_team_back_that_is_told() -> None:
     own = {(0, "pt2_compile"): Step(100, 1.6, lasts=12), (1, "trainer_init"): Step(104, 1.5)}
-    slower = fleet(17, 3, 140, 12.0, World(job_spread=0.5), own)
+    slower = fleet(40, 3, 140, 12.0, World(job_spread=0.5), own)
     told = {each: detect(slower, day(each), Settings()).regressions for each in (109, 110)}
 
     assert ["held_back", "open"] == [
-        rows(each, "state", team="fleet", metric="pt2_compile_seconds")[0][0]
+        rows(each, "state", team="fleet", metric="trainer_init_seconds")[0][0]
         for each in told.values()
     ]
     assert [("open", None), ("held_back", "fleet_wide")] == [
@@ -538,6 +538,19 @@ def test_what_was_told_of_a_team_is_told_of_all_no_second_time() -> None:
     )
     shown = rows(told.symptoms, "symptom_metric", team="team-0", symptom_team=FLEET)
     assert [("ett_ratio",), ("preemption_ratio",)] == sorted(shown)
+
+
+def test_a_near_miss_of_all_teams_does_not_hold_back_what_was_told_of_one() -> None:
+    world = World(outlier_share=0.0)
+    slower: Steps = {(None, "trainer_init"): Step(102, 1.5)}
+    told = found(slower, per_day=3.0, days=112, seed=24, world=world)
+
+    # by the sum of all teams the first one's was opened; their time to start came near alone
+    assert ["team-0", "team-1"] == [
+        team for (team,) in rows(told.regressions, "team", metric="trainer_init_seconds")
+    ]
+    shown = rows(told.symptoms, "symptom_metric", team="team-0", symptom_team=FLEET)
+    assert [("trainer_init_seconds",), ("tts_seconds",)] == shown
 
 
 @pytest.mark.parametrize("days_after", [7, 8, 9, 10])
