@@ -235,6 +235,19 @@ _OPEN_THEN = """
             was_open  -- since then it may have gone away; a mix that is over never was
             and detected_on <= $last_day::date
             and (closed_on is null or closed_on > $last_day::date)
+            -- from its detection on, what all teams have is told in place of what one has of it
+            and not exists (
+                select 1
+                from regression_symptoms as part
+                inner join regressions as whole using (team, metric, started_on)
+                where
+                    regressions.state = 'held_back'
+                    and part.symptom_team = regressions.team
+                    and part.symptom_metric = regressions.metric
+                    and whole.team = 'fleet'
+                    and whole.state = 'open'
+                    and whole.detected_on <= $last_day::date
+            )
 """
 
 QUESTIONS = (

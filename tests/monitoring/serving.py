@@ -135,6 +135,9 @@ create table regressions (
     verdict varchar, change_ratio double, lost_gpu_seconds_per_day double, detected_on date,
     closed_on date, was_open boolean
 );
+create table regression_symptoms (
+    team varchar, metric varchar, started_on date, symptom_team varchar, symptom_metric varchar
+);
 """
 
 _VIEWS = """

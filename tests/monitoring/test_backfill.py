@@ -110,6 +110,27 @@ def test_what_was_open_then_is_told_whatever_became_of_it(
     assert active == [day_of(s) for s in past(tmp_path, "ett_regression_active")]
 
 
+def test_what_became_part_of_what_all_teams_have_is_told_of_the_team_up_to_then(
+    tmp_path: Path,
+) -> None:
+    told_of_all = EARLIER + timedelta(days=1)
+    publish(
+        tmp_path / "warehouse",
+        [Attempt(day=EARLIER), Attempt()],
+        regressions=[
+            Regression(state="held_back", detected_on=EARLIER),
+            Regression("fleet", detected_on=told_of_all),
+        ],
+        spoil="insert into regression_symptoms select 'fleet', metric, started_on, team, metric "
+        "from regressions where state = 'held_back'",
+    )
+    active = past(tmp_path, "ett_regression_active")
+
+    assert {("ranking", EARLIER), ("fleet", told_of_all), ("fleet", LAST_DAY)} == {
+        (s.labels["team"], day_of(s)) for s in active
+    }
+
+
 @pytest.mark.parametrize("team", ["a\rb", "a\r\nb", "a\x1c# b", "a\x0bb", "a\u2028# b 1", "#b"])
 def test_a_team_whose_name_breaks_a_line_is_told_whole_on_each_day(
     tmp_path: Path, team: str
