@@ -657,7 +657,7 @@ def _smallest(shown: Case) -> str:
     if told:
         return (
             "The smallest change that this series could show is not known: "
-            f"{regression_words.reason(told['held_back_by'])}."
+            f"{regression_words.quiet_reason(told['held_back_by'])}."
         )
     return (
         "The smallest change that this series could show is told of quiet series only; this one "

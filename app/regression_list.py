@@ -210,7 +210,7 @@ def _quiet(sql: str, team: str, about: str) -> None:
             {
                 "team": found["team"],
                 "measure": [regression_words.measure(each) for each in found["metric"]],
-                "why": [regression_words.reason(each) for each in found["held_back_by"]],
+                "why": [regression_words.quiet_reason(each) for each in found["held_back_by"]],
                 "score": found["evidence_ratio"],
                 "smallest change": [
                     regression_words.change(each) for each in found["smallest_change_ratio"]

@@ -56,13 +56,17 @@ ENDINGS: Final[Mapping[str, str]] = {
 _REASONS: Final[Mapping[str, str]] = {
     "no_data": "nothing was told in the last days",
     "baseline_too_short": "too few days to know what is usual",
-    "too_few_attempts": "too few attempts to know what is usual",
+    "too_few_attempts": "too few attempts, or events, speak of it",
     "too_few_days": "too few of its days are unusual",
     "not_enough_evidence": "no more than chance would do",
     "went_away": "gone by itself within days",
     "mix": "other work, not slower work",
     "fleet_wide": "part of a change of the whole fleet",
     "part_of_another": "moved by what is told already",
+}
+# where nothing moved there are too few to hold a day against
+_REASONS_OF_QUIET: Final[Mapping[str, str]] = {
+    "too_few_attempts": "too few attempts to know what is usual",
 }
 
 
@@ -140,8 +144,13 @@ def marked_verdict(row: Mapping[str, Any]) -> str:
 
 
 def reason(gate: str | None) -> str:
-    """Why something is held back."""
+    """Why what moved is held back."""
     return _REASONS.get(gate or "", (gate or words.UNKNOWN).replace("_", " "))
+
+
+def quiet_reason(gate: str | None) -> str:
+    """Why nothing is told of a series."""
+    return _REASONS_OF_QUIET.get(gate or "", reason(gate))
 
 
 def gate(row: Mapping[str, Any]) -> tuple[str, str, str]:

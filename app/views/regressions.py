@@ -104,7 +104,7 @@ def nothing(team: str, metric: str) -> None:
         st.warning(f"There is no series {of} in this warehouse.")
         return
     st.warning(
-        f"Nothing is told of {of}: {regression_words.reason(quiet['held_back_by'])}. "
+        f"Nothing is told of {of}: {regression_words.quiet_reason(quiet['held_back_by'])}. "
         "If a link led here, the data has changed since it was sent."
     )
 

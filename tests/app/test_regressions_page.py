@@ -112,6 +112,20 @@ def test_each_state_has_a_tab_of_its_own_that_the_link_opens(
     assert value == dict(zip(table["team"], table[column], strict=True))[team]
 
 
+def test_a_near_miss_of_few_attempts_is_not_said_to_have_an_unknown_baseline(
+    warehouse: Path,
+) -> None:
+    near = found.found(state="held_back", held_back_by="too_few_attempts")
+    publish(warehouse, {**found.whole(), "regressions": [near]})
+    listed = open_page(PAGE, tab="Held back").dataframe[0].value
+    evidence = open_page(PAGE, team="feed", metric="trainer_init_seconds")
+
+    assert ["too few attempts, or events, speak of it"] == listed["held back"].tolist()
+    assert any(
+        "held back: too few attempts, or events, speak of it" in text for text in markdown(evidence)
+    )
+
+
 @pytest.mark.parametrize(("tab", "days"), [("Incidents", (20, 18)), ("Closed", (30, 24))])
 def test_what_is_over_is_not_told_as_if_it_went_on(
     told: Path, tab: str, days: tuple[int, int]
