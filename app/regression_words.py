@@ -158,7 +158,11 @@ def gate(row: Mapping[str, Any]) -> tuple[str, str, str]:
     known = _GATES.get(row["gate"], Gate(row["gate"].replace("_", " "), ""))
     if known.unit == "yes":
         return known.question, "yes" if row["is_passed"] else "no", "yes"
-    return known.question, _number(row["value"], known.unit), _least(row["limit_value"], known.unit)
+    measured, needed = _number(row["value"], known.unit), _least(row["limit_value"], known.unit)
+    if row["is_passed"] and (row["value"] or 0) < (row["limit_value"] or 0):
+        # what did not go away is no incident, however young it is
+        return known.question, f"{measured}, goes on", f"{needed}, or goes on"
+    return known.question, measured, needed
 
 
 def is_ratio(metric: str) -> bool:

@@ -335,6 +335,22 @@ def test_gates_stand_beside_their_thresholds(told: Path) -> None:
     assert ["at least 42 days", "at least 1.00"] == gates["needed"].tolist()
 
 
+@pytest.mark.parametrize(
+    ("days", "is_passed", "shown"),
+    [
+        (4.0, True, ("4 days, goes on", "at least 6 days, or goes on")),
+        (9.0, True, ("9 days", "at least 6 days")),
+        (4.0, False, ("4 days", "at least 6 days")),
+    ],
+)
+def test_what_is_young_passes_as_no_incident_because_it_goes_on(
+    days: float, is_passed: bool, shown: tuple[str, str]
+) -> None:
+    row = {"gate": "went_away", "value": days, "limit_value": 6.0, "is_passed": is_passed}
+
+    assert shown == regression_words.gate(row)[1:]
+
+
 def test_the_split_is_said_to_be_on_means(told: Path) -> None:
     page = open_page(PAGE, **TOLD)
 
