@@ -5,6 +5,7 @@ Knows no select and draws nothing. A word that is not known here is shown as it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -158,8 +159,12 @@ def gate(row: Mapping[str, Any]) -> tuple[str, str, str]:
     known = _GATES.get(row["gate"], Gate(row["gate"].replace("_", " "), ""))
     if known.unit == "yes":
         return known.question, "yes" if row["is_passed"] else "no", "yes"
-    measured, needed = _number(row["value"], known.unit), _least(row["limit_value"], known.unit)
-    if row["is_passed"] and (row["value"] or 0) < (row["limit_value"] or 0):
+    value, limit = row["value"], row["limit_value"]
+    needed = _least(limit, known.unit)
+    if value is not None and not row["is_passed"]:
+        value = _not_rounded_up(value, known.unit)
+    measured = _number(value, known.unit)
+    if row["is_passed"] and (value or 0) < (limit or 0):
         # what did not go away is no incident, however young it is
         return known.question, f"{measured}, goes on", f"{needed}, or goes on"
     return known.question, measured, needed
@@ -255,6 +260,12 @@ def _number(number: float | None, unit: str) -> str:
     if unit == "score":
         return f"{number:.2f}"
     return words.many(round(number), "day") if unit == "d" else words.count(number)
+
+
+def _not_rounded_up(number: float, unit: str) -> float:
+    """Of what fell short of its limit by less than is shown, what is shown falls short too."""
+    steps = 100 if unit == "score" else 1
+    return math.floor(number * steps) / steps
 
 
 def _short(number: float) -> str:

@@ -351,6 +351,23 @@ def test_what_is_young_passes_as_no_incident_because_it_goes_on(
     assert shown == regression_words.gate(row)[1:]
 
 
+@pytest.mark.parametrize(
+    ("gate", "value", "limit", "shown"),
+    [
+        ("not_enough_evidence", 0.9987, 1.0, "0.99"),
+        ("not_enough_evidence", 1.004, 1.0, "1.00"),
+        ("too_few_attempts", 4.7, 5.0, "4"),
+        ("too_few_days", 2.0, 3.0, "2 days"),
+    ],
+)
+def test_what_fell_short_by_little_is_not_shown_as_its_limit(
+    gate: str, value: float, limit: float, shown: str
+) -> None:
+    row = {"gate": gate, "value": value, "limit_value": limit, "is_passed": value >= limit}
+
+    assert shown == regression_words.gate(row)[1]
+
+
 def test_the_split_is_said_to_be_on_means(told: Path) -> None:
     page = open_page(PAGE, **TOLD)
 
