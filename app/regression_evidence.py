@@ -26,6 +26,8 @@ from app.regression_list import link
 ALERT: Final = "EttRegression"
 _MOST_PARTS: Final = 14
 _WHOLES: Final = ("tts_seconds", "ttr_seconds")
+# why nothing is told of a series that has a baseline
+_JUDGED: Final = ("not_enough_evidence", "part_of_another")
 
 
 @dataclass(frozen=True, slots=True)
@@ -653,6 +655,11 @@ def _smallest(shown: Case) -> str:
         return (
             "The smallest change that this series would show now, within 14 days in four cases of "
             f"five: {regression_words.change(told['smallest_change_ratio'])}."
+        )
+    if told and told["held_back_by"] in _JUDGED:
+        return (
+            "No change that this series can have would show now, within 14 days in four cases of "
+            "five: it is told of by too little."
         )
     if told:
         return (

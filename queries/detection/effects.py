@@ -149,7 +149,7 @@ def _points(panel: Panel, name: str, row: int, seen: View, place: int, days: sli
 def smallest(told: History) -> Floats:
     """Of each series the relative change that it would show within 14 days in four cases of five.
 
-    As it was over its last weeks; nan where it cannot be judged.
+    As it was over its last weeks; nan where it cannot be judged, or could show none that can be.
     """
     recent = slice(max(0, told.panel.days - BEFORE_DAYS), told.panel.days)
     return _smallest(told.panel, range(len(told.panel.keys)), told.newest(), recent)
@@ -207,10 +207,15 @@ def _usual_rates(expected: Floats, exposure: Floats, unit: float, scale: float) 
 
 
 def _change(panel: Panel, row: int, days: slice, ratio: float) -> float:
-    """The relative change of what is shown where what fell on the exposure is `ratio` as much."""
+    """The relative change of what is shown where what fell on the exposure is `ratio` as much; nan
+    where more would fall on it than there is.
+    """
     name = panel.keys[row][1]
     exposure = _sum(panel.told_exposure[row, days])
-    shown = _shown(name, _sum(panel.told_total[row, days]) / max(exposure, 1e-12))
+    mean = _sum(panel.told_total[row, days]) / max(exposure, 1e-12)
+    if name.endswith("_ratio") and mean * ratio > 1:
+        return np.nan
+    shown = _shown(name, mean)
     return _scaled(name, shown, ratio) / shown - 1 if shown else ratio - 1
 
 

@@ -351,6 +351,16 @@ def test_what_is_young_passes_as_no_incident_because_it_goes_on(
     assert shown == regression_words.gate(row)[1:]
 
 
+def test_a_share_of_little_is_said_to_show_no_change_that_it_can_have(warehouse: Path) -> None:
+    rows = found.whole()
+    near = found.found(metric="ett_ratio", state="held_back", held_back_by="not_enough_evidence")
+    quiet = [row | {"smallest_change_ratio": None} for row in rows["quiet_series"]]
+    publish(warehouse, {**rows, "regressions": [near], "quiet_series": quiet})
+    page = open_page(PAGE, team="feed", metric="ett_ratio")
+
+    assert any("No change that this series can have would show now" in text for text in said(page))
+
+
 @pytest.mark.parametrize(
     ("gate", "value", "limit", "shown"),
     [

@@ -413,6 +413,14 @@ def test_the_band_holds_the_days_before_and_not_those_after() -> None:
     assert after["is_inside"].mean() < 0.1
 
 
+def test_a_share_could_have_shown_no_change_to_less_than_nothing() -> None:
+    told = found(per_day=0.5, seed=3, world=World())
+    shown = dict(rows(told.quiet, "team", "smallest_change_ratio", metric="ett_ratio"))
+
+    assert ["team-2"] == [team for team, change in shown.items() if math.isnan(change)]
+    assert all(-1 < change < 0 for team, change in shown.items() if team != "team-2")
+
+
 def test_a_busier_team_could_have_shown_a_smaller_change() -> None:
     small, large = (
         dict(rows(found(per_day=per_day).quiet, "metric", "smallest_change_ratio", team="team-0"))

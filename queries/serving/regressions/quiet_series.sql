@@ -1,5 +1,6 @@
 -- Every series that is not told of now, why, and the smallest change that it would have shown
--- within 14 days in four cases of five. A score (`evidence_ratio`) of 1 opens.
+-- within 14 days in four cases of five (null: it cannot be judged, or none that can be: no share is
+-- above all). A score (`evidence_ratio`) of 1 opens.
 -- grain: one row per team, metric
 select
     team,
