@@ -323,7 +323,7 @@ def _teams(lead: Change) -> Iterator[Row]:
     if lead.team != FLEET:
         return
     panel = lead.history.panel
-    moved = grouping.moves(lead)
+    moved = grouping.moves(lead, lead.last)  # what came after the opening is its too
     whole = sum(each.excess for each in moved)
     for each in moved:
         episode = replace(lead.episode, row=each.row)

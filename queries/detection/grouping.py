@@ -392,7 +392,7 @@ def _carrier(change: Change) -> tuple[Change | None, float]:
 
     And how much more likely, as a log of the ratio.
     """
-    moved = moves(change)
+    moved = moves(change, change.opened)
     if not moved:
         return None, np.inf
     is_rate = change.history.panel.is_rate
@@ -413,10 +413,10 @@ def _carrier(change: Change) -> tuple[Change | None, float]:
     return carrier, np.inf if len(moved) == 1 else alone - together
 
 
-def moves(change: Change) -> list[Move]:
-    """How much each team with a baseline moved while the fleet did, up to its opening."""
+def moves(change: Change, last: int) -> list[Move]:
+    """How much each team with a baseline moved while the fleet did, up to the day `last`."""
     panel, found = change.history.panel, []
-    days = slice(change.episode.onset, change.opened + 1)
+    days = slice(change.episode.onset, last + 1)
     rows = [
         row
         for row, (team, name) in enumerate(panel.keys)

@@ -165,6 +165,18 @@ def test_a_team_without_an_event_went_down_by_all_of_what_was_expected() -> None
     assert min(changes["team-0"], changes["team-1"]) > 1
 
 
+def test_a_team_that_moved_after_the_opening_adds_to_the_change_too() -> None:
+    late = FIRST + 10
+    first_two: Steps = {(each, "preemption"): Step(FIRST, 6.0) for each in (0, 1)}
+    told = found({**first_two, (2, "preemption"): Step(late, 12.0)})
+    [(detected_on,)] = rows(told.regressions, "detected_on", team=FLEET, state="open")
+    shares = dict(rows(told.teams, "series_team", "share", metric="preemption_ratio"))
+
+    assert detected_on < day(late)
+    assert shares["team-2"] == pytest.approx(0.4, abs=0.1)
+    assert sum(shares.values()) == pytest.approx(1)
+
+
 def test_larger_jobs_are_another_mix_and_nothing_opens() -> None:
     told = found({(0, "size"): Step(FIRST, 8.0)})
 
