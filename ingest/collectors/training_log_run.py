@@ -385,10 +385,11 @@ def _parted(
     between = [at_us for at_us in times_before(sign.line_number) if at_us > launch.seen_us]
     if sign.at_us is None:
         return (max(between) if between else None), None
-    told = sorted([launch.seen_us, sign.at_us, *(at for at in between if at < sign.at_us)])
-    _, over_us, begun_us = max((begin - over, over, begin) for over, begin in pairwise(told))
-    if over_us >= sign.at_us:  # what a rank buffers comes late
+    told = [launch.seen_us, *sorted(at_us for at_us in between if at_us < sign.at_us), sign.at_us]
+    pauses = [(until - since, since, until) for since, until in pairwise(told) if since]
+    if not pauses or launch.seen_us > sign.at_us:  # what a rank buffers comes late
         return None, sign.at_us
+    _, over_us, begun_us = max(pauses)
     return over_us, begun_us
 
 

@@ -124,7 +124,7 @@ class Signs:
 
     def times_before(self, line_number: int) -> list[int]:
         """The times that the lines before one tell, of the last that were read, in their order."""
-        lines = [*self._before, *self._batch[: line_number - self._first]][-_LOOKED_BACK:]
+        lines = self._near(line_number - self._first)
         parts = chain.from_iterable(torn_apart(line, self._clock) or (line,) for line in lines)
         parts = chain(parts, self._torn.get(line_number, ()))
         times = (_time_of(part, self._clock) for part in parts)
@@ -251,10 +251,14 @@ class Signs:
         times = (_time_of(line, self._clock) for line in self._batch)
         return next((at_us for at_us in times if at_us is not None), None)
 
+    def _near(self, index: int) -> list[bytes]:
+        """The lines before one of the batch."""
+        near = self._batch[max(0, index - _LOOKED_BACK) : index]
+        return self._before[len(near) :] + near
+
     def _time_before(self, index: int) -> int | None:
         """The time of the nearest line that tells one. What was looked through is not again."""
-        near = self._batch[max(0, index - _LOOKED_BACK) : index]
-        near = self._before[len(near) :] + near
+        near = self._near(index)
         number = self._first + index
         told_at, self._told_at = self._told_at, max(self._told_at, number - 1)
         for line in reversed(near):
