@@ -31,10 +31,11 @@ def dumbbells(stages: pl.DataFrame, palette: Palette) -> go.Figure:
             _bars(before, now, rows, palette),
             _dots(before, rows, stages, palette, is_now=False),
             _dots(now, rows, stages, palette, is_now=True),
+            _texts(before, now, rows, palette),
         ],
         margin={"t": 4},
         x={
-            "range": [0, most * 1.45],  # beside the last dot stands its text, also on a phone
+            "range": [0, most * 1.45],  # beside the last of both stands a text, also on a phone
             "tickvals": ticks,
             "ticktext": [words.duration(each) for each in ticks],
             "tickangle": 0,
@@ -65,7 +66,7 @@ def _dots(
     texts = [words.duration(None if np.isnan(each) else float(each)) for each in seconds]
     return {
         "type": "scatter",
-        "mode": "markers+text" if is_now else "markers",
+        "mode": "markers",
         "x": seconds,
         "y": rows,
         "marker": {
@@ -76,15 +77,28 @@ def _dots(
                 "width": 2,
             },
         },
-        "text": [f"  {text}" for text in texts],
-        "textposition": "middle right",
-        "textfont": {"size": 12, "color": palette.text},
         "cliponaxis": False,
         "hovertext": [
             f"{words.figure(name)}<br>{'now' if is_now else 'before'} {text}"
             for name, text in zip(stages["stage"], texts, strict=True)
         ],
         "hoverinfo": "text",
+    }
+
+
+def _texts(before: Any, now: Any, rows: Any, palette: Palette) -> dict[str, Any]:
+    """What it takes now, beside the dot, or beside the ring where that is further right."""
+    seconds = [None if np.isnan(each) else float(each) for each in now]
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": np.fmax(before, now),
+        "y": rows,
+        "text": [f"   {words.duration(each)}" for each in seconds],
+        "textposition": "middle right",
+        "textfont": {"size": 12, "color": palette.text},
+        "cliponaxis": False,
+        "hoverinfo": "skip",
     }
 
 

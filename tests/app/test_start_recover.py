@@ -293,11 +293,25 @@ def test_a_stage_without_a_past_has_a_dot_only() -> None:
             "previous_mean_seconds": pl.Series([10.0, None], dtype=pl.Float64),
         }
     )
-    _, rings, dots = dumbbells(stages, LIGHT).data
+    _, rings, dots, _ = dumbbells(stages, LIGHT).data
 
     assert [20.0, 30.0] == list(dots.x)
     assert 10.0 == rings.x[0]
     assert np.isnan(rings.x[1])
+
+
+def test_what_a_stage_takes_stands_beside_its_dot_and_its_ring() -> None:
+    stages = pl.DataFrame(
+        {
+            "stage": ["slower", "faster", "new"],
+            "mean_seconds": [20.0, 20.0, 30.0],
+            "previous_mean_seconds": pl.Series([10.0, 90.0, None], dtype=pl.Float64),
+        }
+    )
+    *_, texts = dumbbells(stages, LIGHT).data
+
+    assert [20.0, 90.0, 30.0] == list(texts.x)
+    assert ["20 s", "20 s", "30 s"] == [text.strip() for text in texts.text]
 
 
 def test_the_curve_names_its_p50_and_p90() -> None:
