@@ -207,7 +207,7 @@ def _of_one(signs: Signs, run: Run, sign: Sign | Step | Trace) -> Iterable[Event
     if isinstance(sign, Step):
         return run.step(sign, signs.first_us)
     if isinstance(sign, Sign):
-        return run.hear(sign, signs.first_us, signs.times_before)
+        return run.hear(sign, signs.first_us, signs.times_between)
     return run.trace(sign)
 
 

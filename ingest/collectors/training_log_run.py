@@ -36,6 +36,8 @@ _MOST_HELD = 1_000  # events
 _MOST_RANKS = 100_000
 _LONGEST_NUMBER = 18  # digits
 
+TimesBetween = Callable[[int, int], list[int]]
+
 
 class Run:
     """What a log tells of one job, or of one job after another. `is_year_guessed`: some of its
@@ -76,14 +78,14 @@ class Run:
         self.was_interrupted = False
 
     def hear(
-        self, sign: Sign, first_us: int | None, times_before: Callable[[int], list[int]]
+        self, sign: Sign, first_us: int | None, times_between: TimesBetween
     ) -> Iterator[Event]:
         """What a sign says has happened. `first_us` is the first time that the log tells,
-        `times_before` gives those that it tells before the line of a number.
+        `times_between` gives those that it tells between one and a line.
         """
         if sign.means is Means.FACT:
             if self._launch is not None and self._is_of_next(self._launch, sign.told):
-                over_us, begun_us = _parted(self._launch, sign, times_before)
+                over_us, begun_us = _parted(self._launch, sign, times_between)
                 yield from self._over(over_us)
                 self._open(begun_us)
             self._learn(sign.told)
@@ -98,7 +100,7 @@ class Run:
             if launch is None:
                 begun_us = _begun_us(sign, first_us)
             else:
-                over_us, begun_us = _parted(launch, sign, times_before)
+                over_us, begun_us = _parted(launch, sign, times_between)
                 yield from self._over(over_us)
                 is_met &= begun_us == sign.at_us
             launch = self._open(begun_us)
@@ -377,12 +379,12 @@ class Run:
 
 
 def _parted(
-    launch: Launch, sign: Sign, times_before: Callable[[int], list[int]]
+    launch: Launch, sign: Sign, times_between: TimesBetween
 ) -> tuple[int | None, int | None]:
     """When a launch was over, and when the next one began, whose first sign that is: lines between
     that mean nothing are of the launch before up to the longest pause, and then of the next.
     """
-    between = [at_us for at_us in times_before(sign.line_number) if at_us > launch.seen_us]
+    between = times_between(launch.seen_us, sign.line_number)
     if sign.at_us is None:
         return (max(between) if between else None), None
     told = [launch.seen_us, *sorted(at_us for at_us in between if at_us < sign.at_us), sign.at_us]

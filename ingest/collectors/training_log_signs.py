@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from ingest.collectors.base import Block, Line
@@ -122,13 +122,20 @@ class Signs:
         """The time of the last line that tells one, of the last that were read."""
         return self._time_before(len(self._batch))
 
-    def times_before(self, line_number: int) -> list[int]:
-        """The times that the lines before one tell, of the last that were read, in their order."""
-        lines = self._near(line_number - self._first)
-        parts = chain.from_iterable(torn_apart(line, self._clock) or (line,) for line in lines)
-        parts = chain(parts, self._torn.get(line_number, ()))
+    def times_between(self, since_us: int, line_number: int) -> list[int]:
+        """The times that the lines before one tell, back to the first that is not after `since_us`,
+        of the last that were read; newest first.
+        """
+        near = reversed(self._near(line_number - self._first))
+        parts = chain(
+            self._torn.get(line_number, ()),
+            chain.from_iterable(
+                reversed(torn_apart(each, self._clock) or (each,)) for each in near
+            ),
+        )
         times = (_time_of(part, self._clock) for part in parts)
-        return [at_us for at_us in times if at_us is not None]
+        told = (at_us for at_us in times if at_us is not None)
+        return list(takewhile(lambda at_us: at_us > since_us, told))
 
     def _signs(self, *, are_many: bool) -> list[Sign | Step | Steps | Trace]:
         """Only marked lines matter, but while a traceback is open each line may be one of it."""
