@@ -106,7 +106,7 @@ def _verdict(delta: str, difference: float, better: str) -> str:
     if words.is_nothing(delta):
         return "same"
     if better == "neither":
-        return "than before"
+        return "higher" if difference > 0 else "lower"
     return "better" if (difference > 0) == (better == "up") else "worse"
 
 

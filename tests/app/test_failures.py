@@ -99,6 +99,26 @@ def test_the_numbers_are_those_of_the_attempts(stopped: Path) -> None:
     assert "25.0 %" == shown["Uncategorised"]
 
 
+def test_a_share_that_is_neither_better_nor_worse_is_lower_or_higher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    week = timedelta(days=7)
+    events = [
+        event
+        for number in range(5)
+        for begins, category in ((START - week, NVLINK), (START, None))
+        for event in attempt(
+            f"{begins:%d}-{number}", 1, begins, trains=60, outcome="failed", category=category
+        )
+    ]
+    events += attempt("first", 1, START - 2 * week, trains=60)
+    ingest(tmp_path, events, START.replace(hour=0) + timedelta(days=1))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    [share] = [each for each in open_page(FAILURES, days="7").metric if each.label == "Infra share"]
+
+    assert ("-100.0 pp", "lower") == (share.delta, share.proto.delta_description)
+
+
 @pytest.mark.parametrize(("seconds", "told"), [(60.0, "180k"), (1200.0, "9,000.0")])
 def test_a_rate_of_a_few_gpu_seconds_is_still_read_at_a_glance(
     warehouse: Path, seconds: float, told: str
