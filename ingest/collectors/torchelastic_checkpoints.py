@@ -24,6 +24,8 @@ _LONGEST = 100_000
 _STEP = re.compile(
     r"(?i)(?:global[_-]?step|step|iter(?:ation)?|ckpt|checkpoint|(?<![a-z])it)s?[._=-]?0*(\d{1,18})(?!\d)"
 )
+# a mount or a bucket of checkpoints, unless it is where the parts of one lie
+_NUMBERED = re.compile(r"(?i)(?:ckpt|checkpoint)s?\d+")
 _HOLDS_CHECKPOINTS = re.compile(r"(?i)ckpt|checkpoint|step|iter")
 _BACKGROUND = re.compile(
     r"(?P<received>Received async checkpoint request with id=)(?P<id>\S+)"
@@ -126,7 +128,7 @@ def step_of(checkpoint: str) -> int | None:
     parts = [part for part in checkpoint.replace("\\", "/").split("/") if part]
     for place, part in reversed(list(enumerate(parts))):
         found = list(_STEP.finditer(part))
-        if found:
+        if found and (place >= len(parts) - 2 or not _NUMBERED.fullmatch(part)):
             return int(found[-1][1])
         is_number = part.isascii() and part.isdigit() and len(part) <= 18
         above = parts[place - 1] if place else ""

@@ -1297,6 +1297,28 @@ def test_a_checkpoint_below_that_of_another_run_is_of_its_own_step(line: str) ->
     assert {40} == {event["step"] for event in told if event.get("phase") == "checkpoint_save"}
 
 
+@pytest.mark.parametrize(
+    ("line", "steps"),
+    [
+        ("Saved checkpoint to /mnt/ckpt3/run/last.pt in 3 s", set()),
+        ("Saved checkpoint to s3://checkpoint2/run/last.pt", set()),
+        ("Saved checkpoint to /mnt/ckpt3/run/iter_40/model.pt", {40}),
+        ("Saved checkpoint to /out/ckpt40/model.pt", {40}),
+        ("Saved checkpoint to /out/ckpt-40/rank/0/model.pt", {40}),
+    ],
+)
+def test_the_number_of_a_mount_or_a_bucket_is_no_step(line: str, steps: set[int]) -> None:
+    told = read(
+        "2026-03-01 10:00:00 - INFO - step: 40  loss: 7.2",
+        f"2026-03-01 10:00:10 - INFO - {line}",
+        "2026-03-01 10:01:00 - INFO - step: 60  loss: 7.1",
+    )
+    saves = [event for event in told if event.get("phase") == "checkpoint_save"]
+
+    assert saves
+    assert steps == {event["step"] for event in saves if "step" in event}
+
+
 def test_launches_of_two_jobs_that_share_a_name_and_a_second_are_two() -> None:
     keys = {
         event["run_key"]
