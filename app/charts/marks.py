@@ -30,6 +30,10 @@ def regressions(marks: pl.DataFrame, y: float, palette: Palette) -> dict[str, An
     }
 
 
+# what the name of a target takes beside a chart, in pixels: on a phone each counts
+TARGET_MARGIN = 52
+
+
 def target_line(target: float | None, palette: Palette) -> dict[str, Any]:
     """Layout of a target: a dashed line, named at its right end; of none nothing."""
     if target is None:
@@ -47,7 +51,7 @@ def target_line(target: float | None, palette: Palette) -> dict[str, Any]:
         "x": 1,
         "xref": "paper",
         "y": target,
-        "text": f"target {words.target(target)}",
+        "text": f"target<br>{words.target(target)}",
         "xanchor": "left",
         "xshift": 6,
         "showarrow": False,

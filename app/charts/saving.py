@@ -64,7 +64,7 @@ def costs_by_day(
     """
     lines = (
         ("unsaved_hours", "unsaved", palette.area("unsaved"), "solid"),
-        ("blocked_hours", "blocked by saves", palette.text, "dash"),
+        ("blocked_hours", "blocked", palette.text, "dash"),
     )
     shown = told(days)
     most = days.select(pl.max_horizontal("unsaved_hours", "blocked_hours").max()).item() or 0.0
@@ -82,7 +82,7 @@ def costs_by_day(
                 for column, name, colour, dash in lines
             ),
         ],
-        margin={"t": 12, "r": 118},
+        margin={"t": 12, "r": 64},
         x=day_axis(days),
         y={
             "rangemode": "tozero",

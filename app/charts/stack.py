@@ -12,7 +12,7 @@ import polars as pl
 from app import words
 from app.charts.canvas import drawn, hatched
 from app.charts.days import COLUMN_MS, SHARE_TICKS, day_axis, opacity
-from app.charts.marks import target_line
+from app.charts.marks import TARGET_MARGIN, target_line
 from app.palette import AREA_ORDER, AREA_PATTERN, RECOVERY_PATTERN, Palette, translucent
 
 FLOOR: Final = 0.6
@@ -30,7 +30,7 @@ def stack(
         palette,
         height,
         _columns(shares, days, palette),
-        margin={"r": 92, "t": 12},
+        margin={"r": TARGET_MARGIN, "t": 12},
         x=day_axis(days),
         y={
             "range": [_floor(shares, target), 1.0],

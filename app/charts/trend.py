@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.charts.canvas import drawn
 from app.charts.days import day_axis, dots, stretches
-from app.charts.marks import regressions, target_line
+from app.charts.marks import TARGET_MARGIN, regressions, target_line
 from app.palette import Palette, translucent
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def ett_by_day(
             _line(complete, palette, width=2.25, marked=complete.height <= 35),
             regressions(marks, limits[0], palette),
         ],
-        margin={"r": 92, "t": 16},
+        margin={"r": TARGET_MARGIN, "t": 16},
         x=day_axis(days),
         y={"range": list(limits), "tickformat": ".0%", "nticks": 6, "ticklabelstandoff": 6},
         hovermode="x unified",

@@ -46,7 +46,7 @@ def test_the_target_is_a_labelled_dashed_line() -> None:
     figure = ett_by_day(days(0.95, 0.85), days(1.0).clear(), NO_MARKS, 0.9, LIGHT, 280)
 
     assert ["dash"] == [shape.line.dash for shape in figure.layout.shapes]
-    assert ["target 90 %"] == [note.text for note in figure.layout.annotations]
+    assert ["target<br>90 %"] == [note.text for note in figure.layout.annotations]
 
 
 def test_a_figure_is_written_with_lists_so_that_plotly_draws_it_once() -> None:

@@ -110,14 +110,14 @@ def test_where_no_day_is_complete_the_lines_show_what_the_page_speaks_of() -> No
     figure = costs_by_day(days((1, 2), incomplete=1), days(), "GPU-hours", LIGHT, 280)
 
     assert [[1.0], [2.0]] == [list(each.y) for each in figure.data]
-    assert {"unsaved", "blocked by saves"} == {note.text for note in figure.layout.annotations}
+    assert {"unsaved", "blocked"} == {note.text for note in figure.layout.annotations}
 
 
 def test_the_two_lines_differ_in_dash_and_are_named() -> None:
     figure = costs_by_day(days((1, 2), (3, 4)), days((5, 6), (7, 8)), "GPU-hours", LIGHT, 280)
 
     assert ["solid", "dash", "solid", "dash"] == [each.line.dash for each in figure.data]
-    assert {"unsaved", "blocked by saves"} == {note.text for note in figure.layout.annotations}
+    assert {"unsaved", "blocked"} == {note.text for note in figure.layout.annotations}
 
 
 def test_no_day_draws_without_error() -> None:
