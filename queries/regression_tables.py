@@ -93,7 +93,6 @@ from (
         end as unit
     from read_cells
 )
-order by metric, team, day, workload, size, trial, model
 """
 
 # Of everything that the tables are made of, in any order; days after $1 are not looked at.

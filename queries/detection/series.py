@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,8 +20,8 @@ from queries.detection.mix import Classes, Floats, Ints
 
 FLEET = "fleet"
 
-# What a frame of cells must have; sums over the rows, attempts, of a day in a class of work.
-# Rows come in a fixed order: sums of equal frames are then equal to the last bit.
+# What a frame of cells must have, in any order; sums over the rows, attempts, of a day in a class
+# of work.
 # of latencies: exposure = observations, total and squares of the logs of their seconds.
 # of counts: exposure, total = events. of shares: exposure and total in seconds.
 COLUMNS = {
@@ -37,6 +38,7 @@ COLUMNS = {
     "squares": pl.Float64,
     "gpu_seconds": pl.Float64,
 }
+_SUMMED = ("rows", "exposure", "total", "squares", "gpu_seconds")
 
 Key = tuple[str, str]
 
@@ -128,7 +130,9 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The rows of one measure: a class of work and a day each."""
+    """The rows of one measure: a class of work and a day each, in this order, so that sums of equal
+    frames are equal to the last bit.
+    """
 
     name: str
     teams: Sequence[str]
@@ -184,53 +188,63 @@ def day_of(begins: date, number: int) -> date:
 
 def _measures(cells: pl.DataFrame, teams: list[str], begins: date) -> Iterator[_Cells]:
     """Each measure's rows; failures of a domain fall on what all failures fall on."""
-    coded = cells.with_columns(
-        pl.col("team").cast(pl.Enum(teams)).to_physical().cast(pl.Int64).alias("team"),
-        (pl.col("day") - begins).dt.total_days().alias("day"),
-        *(
-            pl.col(name).cast(pl.Enum(sorted(cells[name].unique()))).to_physical().cast(pl.Int64)
-            for name in ("workload", "trial", "model")
-        ),
-    )
-    parts = dict(_by_metric(coded))
-    exposed = parts.get("failures")
-    for name in sorted(parts):
-        part = parts[name]
-        if metric(name).failure_domain is not None and exposed is not None:
-            bare = exposed.with_columns(
-                pl.lit(0.0).alias("total"),
-                pl.lit(0.0).alias("squares"),
-                pl.lit(0.0).alias("gpu_seconds"),
-            )
-            part = pl.concat([bare, part.with_columns(pl.lit(0.0).alias("exposure"))])
+    columns = _columns(cells, teams, begins)
+    rows_of = _rows_by_metric(cells["metric"])
+    for name in sorted(rows_of):
+        part = _chosen(columns, rows_of[name])
+        if metric(name).failure_domain is not None and "failures" in rows_of:
+            part = _falling_on(_chosen(columns, rows_of["failures"]), part)
         yield _cells_of(name, part, teams)
 
 
-def _by_metric(cells: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Each measure's rows, as they follow each other; of a frame in that order without a copy."""
-    if not cells["metric"].is_sorted():
-        cells = cells.sort("metric", maintain_order=True)
-    first = 0
-    for length, name in cells["metric"].rle().struct.unnest().iter_rows():
-        yield name, cells.slice(first, length)
-        first += length
+def _columns(cells: pl.DataFrame, teams: list[str], begins: date) -> dict[str, NDArray[Any]]:
+    """All columns but the metric as numbers: words by their place in order, days from the first."""
+    numbers = {name: cells[name].to_numpy() for name in ("size", *_SUMMED)}
+    words = {"team": teams} | {
+        name: sorted(cells[name].unique()) for name in ("workload", "trial", "model")
+    }
+    codes = {
+        name: cells[name].cast(pl.Enum(known)).to_physical().cast(pl.Int64).to_numpy()
+        for name, known in words.items()
+    }
+    return codes | numbers | {"day": (cells["day"] - begins).dt.total_days().to_numpy()}
 
 
-def _cells_of(name: str, part: pl.DataFrame, teams: Sequence[str]) -> _Cells:
-    codes = [part[name].to_numpy() for name in ("team", "workload", "size", "trial", "model")]
+def _rows_by_metric(metrics: pl.Series) -> dict[str, Ints]:
+    names = sorted(metrics.unique())
+    code = metrics.cast(pl.Enum(names)).to_physical().to_numpy()
+    ordered = np.argsort(code.astype(np.uint16), kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=len(names)))
+    return dict(zip(names, np.split(ordered, ends[:-1]), strict=True))
+
+
+def _chosen(columns: Mapping[str, NDArray[Any]], rows: Ints) -> dict[str, NDArray[Any]]:
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def _falling_on(
+    exposed: Mapping[str, NDArray[Any]], part: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """The exposure of one measure with what fell on it of another."""
+    bare = {name: np.zeros(len(exposed["day"])) for name in ("total", "squares", "gpu_seconds")}
+    falls = {"exposure": np.zeros(len(part["day"]))}
+    both = ({**exposed, **bare}, {**part, **falls})
+    return {name: np.concatenate([each[name] for each in both]) for name in part}
+
+
+def _cells_of(name: str, part: Mapping[str, NDArray[Any]], teams: Sequence[str]) -> _Cells:
+    codes = [part[name] for name in ("team", "workload", "size", "trial", "model")]
     rows, kind_of = mix.distinct(*codes)
     team, workload, size, trial, model = (code[rows] for code in codes)
-    numbers = [
-        part[column].to_numpy().astype(float)
-        for column in ("rows", "exposure", "total", "squares", "gpu_seconds")
-    ]
+    day = part["day"]
+    order = np.argsort(kind_of * (int(day.max(initial=0)) + 1) + day, kind="stable")
     return _Cells(
         name,
         teams,
         Classes(team, workload, size, trial, model, len(teams)),
-        kind_of,
-        part["day"].to_numpy().astype(np.int64),
-        *numbers,
+        kind_of[order],
+        day[order],
+        *(part[column][order] for column in _SUMMED),
     )
 
 
