@@ -40,8 +40,7 @@ class Run:
     end of that. `stride` is the least by which the number of a step went on. `first` and `held` are
     its first steps, until they are judged. `inside` and `open` (depth and start by name) are what
     the job did beside its newest step, `renewed` its start-up and restores since then: of this run
-    if it goes on, of the next if it goes back. `seen_us` is the latest time that what it did beside
-    its steps tells.
+    if it goes on, of the next if it goes back.
     """
 
     of_run: Event
@@ -59,7 +58,6 @@ class Run:
     renewed: list[Entry | Operation] = field(default_factory=list)
     restored: int | None = None
     end: Entry | None = None
-    seen_us: int = 0
 
     @property
     def is_begun(self) -> bool:
@@ -139,6 +137,11 @@ class Job:
         yield _goes_on(entry.at_us, of_run)
         if self.run.begun_us is None or entry.at_us > self.run.begun_us:
             yield from self._leave(entry.at_us)
+            if self.run.step is not None and "run_key" not in self.run.of_run:
+                # without a name it may be taken for a part of this launch, in which its training
+                # is over at once; that of the launch which another dump begins is not
+                over = _phase(entry.at_us, True, Phase.TRAINING)
+                yield {**over, "end_us": entry.at_us, **of_run}
             self.run = Run(of_run, entry.at_us)
 
     def _end(self, entry: Entry) -> Iterator[Event]:
@@ -283,10 +286,6 @@ class Job:
         if run.end is not None:
             yield from self._judge_last(run.end.at_us)
             yield _last_word(run.end, run.of_run)
-        elif run.step is not None and "run_key" not in run.of_run:
-            # without a name it may be taken for a part of the launch that follows
-            over = _phase(max(run.at_us, run.seen_us), False, Phase.TRAINING)
-            yield {**over, **run.of_run}
 
     def _judge_last(self, ended_us: int) -> Iterator[Event]:
         """Training ends with the job, or with its last step if the job goes on much longer."""
@@ -336,7 +335,6 @@ def _custom(entry: Entry, run: Run) -> Iterator[Event]:
     """An event that blocks training, under its own name as a stage. Of events of one name that are
     nested the outer one counts.
     """
-    run.seen_us = max(run.seen_us, entry.at_us)
     depth, start_us = run.open.pop(entry.kind, (0, entry.at_us))
     if entry.is_start:
         run.open[entry.kind] = (depth + 1, start_us)
@@ -352,7 +350,6 @@ def _custom(entry: Entry, run: Run) -> Iterator[Event]:
 
 def _operation(operation: Operation, run: Run) -> Iterator[Event]:
     is_of_run = operation.at_us >= (run.begun_us or 0)
-    run.seen_us = max(run.seen_us, operation.until_us)
     phase = Phase.CHECKPOINT_SAVE if operation.is_save else Phase.CHECKPOINT_LOAD
     told = _phase(operation.at_us, True, phase)
     told["end_us"] = operation.until_us

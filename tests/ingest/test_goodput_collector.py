@@ -545,6 +545,35 @@ def test_what_is_left_of_an_earlier_launch_trains_for_no_later_one(tmp_path: Pat
     assert [(40.0,)] == rows(tmp_path / "warehouse", "select tts_seconds from attempts")
 
 
+@pytest.mark.parametrize("resumed", [561, 530])
+def test_a_launch_that_dumps_cut_in_two_trains_to_its_end_as_that_of_one_dump(
+    tmp_path: Path, resumed: int
+) -> None:
+    first = [*launch(0), *steps(500, 560, 40)]
+    lines = [*first, *launch(900), *steps(resumed, resumed + 20, 940), end(1066)]
+    row = "7|llm|REQUEUED|{}|{}|{}\n".format(*(int(at(second)) for second in (-60, -5, 520)))
+    parts = {"whole": [lines], "cut": [lines[:30], lines[30:]]}
+    told = []
+    for name, dumps in parts.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "sacct.txt").write_text(f"JobID|JobName|State|Submit|Start|End\n{row}")
+        for number, dump in enumerate(dumps):
+            text = "\n".join(dump).replace('"llm"', '"7"')
+            (folder / f"{number}.jsonl").write_text(text + "\n")
+        warehouse = tmp_path / f"{name}-warehouse"
+        assert 0 == ingest(warehouse, folder)
+        told.append(
+            rows(
+                warehouse,
+                "select attempt, area, round(seconds, 3) from area_by_attempt "
+                "where seconds > 0 order by all",
+            )
+        )
+
+    assert told[0] == told[1]
+
+
 @pytest.mark.parametrize(("told_first", "resumed"), [(3, [40]), (4, [40]), (5, []), (6, [])])
 def test_a_dump_that_begins_in_start_up_tells_what_the_launch_resumes_from(
     told_first: int, resumed: list[int]
