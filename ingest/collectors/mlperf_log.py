@@ -148,7 +148,7 @@ class Log:
         came first.
         """
         self.is_log = True
-        if is_start and self._is_of_another_node(at_us, label):
+        if is_start and self._has_told_start(at_us, label):
             return
         if is_start:
             begun = self._begin(at_us)
@@ -215,12 +215,13 @@ class Log:
             return self._begin(record.at_us)
         return launch
 
-    def _is_of_another_node(self, at_us: int, label: int | None) -> bool:
-        """Whether the launcher's start is one that it tells on each node."""
+    def _has_told_start(self, at_us: int, label: int | None) -> bool:
+        """Whether the launcher's start is one that it tells on each node, or the same once more."""
         launch = self._open()
-        if launch is None or launch.launched_us is None or None in (label, launch.launched_by):
+        if launch is None or launch.launched_us is None:
             return False
-        return label != launch.launched_by and abs(at_us - launch.launched_us) <= _MINUTE_US
+        is_of_another_node = None not in (label, launch.launched_by) and label != launch.launched_by
+        return abs(at_us - launch.launched_us) <= (_MINUTE_US if is_of_another_node else 0)
 
     def _before_any(self, record: Record) -> Launch:
         """The launch that all before the first is of, if none follows."""

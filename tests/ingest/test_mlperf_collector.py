@@ -444,6 +444,15 @@ def test_a_start_that_the_launcher_tells_on_each_node_is_one() -> None:
     assert [0.0] == [since_launch(e) for e in of(told, "attempt_start")]
 
 
+@pytest.mark.parametrize("task", ["", "0: "])
+def test_a_start_that_stands_twice_in_a_log_is_one(task: str) -> None:
+    # nodes that write into one log without the numbers of their tasks, or a log that is piped twice
+    told = read(task + RUN[0], *(task + line for line in RUN))
+
+    assert [(1, 0.0)] == [(e["attempt"], since_launch(e)) for e in of(told, "attempt_start")]
+    assert ["completed"] == [e["outcome"] for e in of(told, "attempt_end")]
+
+
 def test_a_run_that_starts_again_after_it_trained_is_another_attempt() -> None:
     told = read(*RUN[:8], record(500, "run_start"), record(600, "run_stop", status="success"))
 
