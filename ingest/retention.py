@@ -73,33 +73,70 @@ _NAMES_PRUNED = """
         on batch.scheduler_job = jobs.scheduler_job and {same_cluster}
     inner join pruned_jobs as pruned on jobs.job_no = pruned.job_no
 """
+# A name that is only a number says it of a job that ran then: many a run is called by a number that
+# is none of the scheduler's. A native job's id is always the scheduler's (ruling R23).
+_LIVES = """
+    with lives as (
+        select pruned.job_no, min(facts.started_us) as began_us, max(facts.ended_us) as until_us
+        from pruned_jobs as pruned
+        inner join attempt_facts_kept as facts on pruned.shown_no = facts.base_job_no
+        group by pruned.job_no, facts.job_no
+    )
+"""
 _IS_NAMED_BY_PRUNED = """
     union all
     select batch.job_key, pruned.shown_no, pruned.before_us
-    from batch
+    from (
+        select
+            job_key,
+            regexp_extract(job_key, '[^:]*$') as scheduler_job,
+            nullif(regexp_extract(job_key, '^(.*):[^:]*$', 1), '') as cluster,
+            min(at_us) filter (where event = 'attempt_start') as first_us,
+            max(at_us) filter (where event in ('alive', 'attempt_end')) as last_us
+        from batch
+        where row_key is not null
+        group by job_key, row_key
+    ) as batch
     inner join job_links as links
-        on regexp_extract(batch.job_key, '[^:]*$') = links.scheduler_job
-        and coalesce(
-            links.cluster = nullif(regexp_extract(batch.job_key, '^(.*):[^:]*$', 1), ''), true
-        )
+        on batch.scheduler_job = links.scheduler_job
+        and coalesce(batch.cluster = links.cluster, true)
     inner join pruned_jobs as pruned on links.job_no = pruned.job_no
-    where batch.row_key is not null
+    where
+        links.scheduler_job <> pruned.job_key
+        or exists (
+            select 1 from lives
+            where
+                lives.job_no = pruned.job_no
+                and lives.began_us <= batch.last_us
+                and batch.first_us <= lives.until_us
+        )
 """
-# a native job whose id is only a number is the scheduler's (ruling R23)
 _IS_NUMBER_OF_PRUNED = """
     union all
     select batch.job_key, pruned.shown_no, pruned.before_us
     from (
-        select job_key, {cluster} as cluster
+        select
+            job_key,
+            source_no in (select source_no from sources where format = 'events') as is_native,
+            {cluster} as cluster,
+            min(at_us) as first_us,
+            max(coalesce(end_us, at_us)) as last_us
         from batch
-        where
-            source_no in (select source_no from sources where format = 'events')
-            and job_key >= '0' and job_key < ':'
-        group by job_key
+        where {is_no_row} and job_key >= '0' and job_key < ':'
+        group by job_key, source_no, {launch}
     ) as batch
     inner join scheduler_jobs as jobs
         on batch.job_key = jobs.scheduler_job and coalesce(batch.cluster = jobs.cluster, true)
     inner join pruned_jobs as pruned on jobs.job_no = pruned.job_no
+    where
+        batch.is_native
+        or exists (
+            select 1 from lives
+            where
+                lives.job_no = pruned.job_no
+                and lives.began_us <= batch.last_us
+                and batch.first_us <= lives.until_us
+        )
 """
 
 # the new name of a pruned job that another one has already: it would make one of both
@@ -301,10 +338,16 @@ def _closed(connection: duckdb.DuckDBPyConnection) -> str:
     if "row_key" in columns:
         parts.append(_IS_NAMED_BY_PRUNED)
     if "source_no" in columns:
-        cluster = "max(cluster)" if "cluster" in columns else "cast(null as varchar)"
-        parts.append(_IS_NUMBER_OF_PRUNED.format(cluster=cluster))
+        parts.append(
+            _IS_NUMBER_OF_PRUNED.format(
+                cluster="max(cluster)" if "cluster" in columns else "cast(null as varchar)",
+                is_no_row="row_key is null" if "row_key" in columns else "true",
+                launch="run_key" if "run_key" in columns else "null",
+            )
+        )
     return (
-        "select job_key, max(before_us) as before_us, arg_max(shown_no, before_us) as shown_no "
+        f"{_LIVES} select job_key, max(before_us) as before_us, "
+        "arg_max(shown_no, before_us) as shown_no "
         f"from ({' '.join(parts)}) group by job_key"
     )
 

@@ -504,6 +504,37 @@ def test_another_source_that_comes_too_late_for_a_pruned_job_doubles_no_time(
     )
 
 
+# the same number, when the pruned job ran and after it
+NUMBERED = {SCHEDULER: "c1:95", TRAINER: "95"}
+
+
+def told_of_number(source: str, begin: int) -> list[Fields]:
+    if source == SCHEDULER:
+        return job("c1:95", ("COMPLETED", begin, begin + 10, begin + 1000))
+    return launch("95", "a", begin + 20, begin + 900)
+
+
+@pytest.mark.parametrize("first", NUMBERED)
+@pytest.mark.parametrize(("begin", "is_late"), [(0, True), (2000, False)])
+def test_a_number_is_the_pruned_job_that_was_called_by_it_if_it_ran_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, begin: int, is_late: bool
+) -> None:
+    telling.register(monkeypatch)
+    warehouse = tmp_path / "warehouse"
+    second = TRAINER if first == SCHEDULER else SCHEDULER
+    told = write_told(tmp_path / "first", first, told_of_number(first, 0))
+    ingest(warehouse, "--as-of", REACHES, told)
+    warehouse_command("prune", warehouse, "--before", "2026-03-10")
+    ingest(warehouse, write_told(tmp_path / "second", second, told_of_number(second, begin)))
+
+    called = {NUMBERED[first]} if is_late else {*NUMBERED.values()}
+    assert called == {name for (name,) in rows(warehouse, "select job_id from jobs")}
+    assert [(NUMBERED[first],)] * is_late == rows(
+        warehouse, "select job_id from anomalies where kind = 'late_for_pruned'"
+    )
+    assert 0 == warehouse_command("check", warehouse)
+
+
 def test_a_job_that_waits_for_its_next_try_is_not_pruned(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     queue = {"event": "phase_start", "phase": "queue", "job_id": "told", "attempt": 2}
