@@ -65,9 +65,10 @@ _PRUNING = """
     from known inner join groups on known.group_no = groups.group_no
 """
 
+# what states a number is late by that number: the same run may go on under one that was not pruned
 _NAMES_PRUNED = """
     union all
-    select batch.job_key, pruned.shown_no, pruned.before_us
+    select batch.job_key, batch.scheduler_job, pruned.shown_no, pruned.before_us
     from batch
     inner join scheduler_jobs as jobs
         on batch.scheduler_job = jobs.scheduler_job and {same_cluster}
@@ -85,7 +86,7 @@ _LIVES = """
 """
 _IS_NAMED_BY_PRUNED = """
     union all
-    select batch.job_key, pruned.shown_no, pruned.before_us
+    select batch.job_key, null, pruned.shown_no, pruned.before_us
     from (
         select
             job_key,
@@ -113,7 +114,7 @@ _IS_NAMED_BY_PRUNED = """
 """
 _IS_NUMBER_OF_PRUNED = """
     union all
-    select batch.job_key, pruned.shown_no, pruned.before_us
+    select batch.job_key, null, pruned.shown_no, pruned.before_us
     from (
         select
             job_key,
@@ -136,6 +137,39 @@ _IS_NUMBER_OF_PRUNED = """
                 lives.job_no = pruned.job_no
                 and lives.began_us <= batch.last_us
                 and batch.first_us <= lives.until_us
+        )
+"""
+
+# What a launch or a job states in one place holds where it does not state it (ruling R23).
+_STATED = """
+    create or replace temp table stated as
+    select
+        job_key,
+        {attempt} as attempt,
+        {run_key} as run_key,
+        coalesce(
+            max(scheduler_job),
+            case
+                when min(min(scheduler_job)) over of_job = max(max(scheduler_job)) over of_job
+                    then max(max(scheduler_job)) over of_job
+            end
+        ) as scheduler_job
+    from batch
+    where job_key in (select job_key from closed where scheduler_job is not null)
+    group by job_key, {attempt}, {run_key}
+    window of_job as (partition by job_key)
+"""
+_WITH_CLOSED = """
+    from batch
+    left join stated
+        on batch.job_key = stated.job_key
+        and {attempt} is not distinct from stated.attempt
+        and {run_key} is not distinct from stated.run_key
+    left join closed
+        on batch.job_key = closed.job_key
+        and coalesce(
+            closed.scheduler_job = coalesce({scheduler_job}, stated.scheduler_job),
+            closed.scheduler_job is null
         )
 """
 
@@ -219,11 +253,12 @@ def turn_away(
     connection.execute(_LATE)
     _take_back(connection, shorter)
     connection.execute(f"create or replace temp table closed as {_closed(connection)}")
+    with_closed = _with_closed(connection)
     late = connection.execute(
         "create or replace temp table late as "
         "select batch.file_no, closed.shown_no, count(*) as events, min(batch.at_us) as first_us "
-        "from batch inner join closed on batch.job_key = closed.job_key "
-        "where batch.at_us < closed.before_us group by batch.file_no, closed.shown_no"
+        f"{with_closed} where batch.at_us < closed.before_us "
+        "group by batch.file_no, closed.shown_no"
     ).fetchone()
     left_out: dict[int, int] = {}
     if late is not None and late[0]:
@@ -233,8 +268,7 @@ def turn_away(
             ).fetchall()
         )
         connection.execute(
-            "create or replace temp table in_time as select batch.* from batch "
-            "left join closed on batch.job_key = closed.job_key "
+            f"create or replace temp table in_time as select batch.* {with_closed}"
             "where closed.job_key is null or batch.at_us >= closed.before_us"
         )
         connection.execute("create or replace temp view batch as select * from in_time")
@@ -326,11 +360,13 @@ def _drop(warehouse: Warehouse, before_us: int) -> None:
 
 
 def _closed(connection: duckdb.DuckDBPyConnection) -> str:
-    """A select: job_key, before_us (what was told of earlier instants is too late), shown_no."""
+    """A select: job_key, scheduler_job (null: whatever it states), before_us (what was told of
+    earlier instants is too late), shown_no.
+    """
     columns = store.columns_of(connection, "batch")
     parts = [
-        "select job_key, shown_no, before_us from pruned_jobs "
-        "where job_key in (select job_key from batch)"
+        "select job_key, cast(null as varchar) as scheduler_job, shown_no, before_us "
+        "from pruned_jobs where job_key in (select job_key from batch)"
     ]
     if "scheduler_job" in columns:
         same = "coalesce(batch.cluster = jobs.cluster, true)" if "cluster" in columns else "true"
@@ -346,10 +382,28 @@ def _closed(connection: duckdb.DuckDBPyConnection) -> str:
             )
         )
     return (
-        f"{_LIVES} select job_key, max(before_us) as before_us, "
-        "arg_max(shown_no, before_us) as shown_no "
-        f"from ({' '.join(parts)}) group by job_key"
+        f"{_LIVES} select job_key, case when not is_whole then scheduler_job end as scheduler_job, "
+        "max(before_us) as before_us, arg_max(shown_no, before_us) as shown_no "
+        "from (select *, bool_or(scheduler_job is null) over (partition by job_key) as is_whole "
+        f"from ({' '.join(parts)})) group by all"
     )
+
+
+def _with_closed(connection: duckdb.DuckDBPyConnection) -> str:
+    """What follows the columns of a select of `batch`, each event beside what closes it."""
+    columns = store.columns_of(connection, "batch")
+    told = {
+        name: f"batch.{name}" if name in columns else "null"
+        for name in ("attempt", "run_key", "scheduler_job")
+    }
+    if "scheduler_job" in columns:
+        connection.execute(_STATED.format_map(told))
+    else:
+        connection.execute(
+            "create or replace temp table stated (job_key varchar, attempt bigint, "
+            "run_key varchar, scheduler_job varchar)"
+        )
+    return _WITH_CLOSED.format_map(told)
 
 
 def _take_back(connection: duckdb.DuckDBPyConnection, shorter: Sequence[int]) -> None:

@@ -504,6 +504,29 @@ def test_another_source_that_comes_too_late_for_a_pruned_job_doubles_no_time(
     )
 
 
+def test_of_a_late_log_only_the_launches_of_pruned_jobs_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telling.register(monkeypatch)
+    warehouse = tmp_path / "warehouse"
+    over, goes_on = ("COMPLETED", 0, 10, 1000), ("COMPLETED", 1100, 1200, 10 * DAY)
+    scheduled = [*job("95", over), *job("96", goes_on)]
+    ran = launch("run", "b", 1250, 10 * DAY - 50)
+    ran[0]["scheduler_job"] = "96"
+    told = [*launch("run", "a", 20, 900, scheduler_job="95"), *ran]
+    ingest(warehouse, "--as-of", REACHES, write_told(tmp_path / "rows", SCHEDULER, scheduled))
+    warehouse_command("prune", warehouse, "--before", "2026-03-10")
+    ingest(warehouse, write_told(tmp_path / "late", TRAINER, told))
+
+    assert [("95", None), ("96", 10 * DAY - 1330)] == rows(
+        warehouse, "select job_id, effective_seconds from jobs order by all"
+    )
+    assert [("95",)] == rows(
+        warehouse, "select job_id from anomalies where kind = 'late_for_pruned'"
+    )
+    assert 0 == warehouse_command("check", warehouse)
+
+
 # the same number, when the pruned job ran and after it
 NUMBERED = {SCHEDULER: "c1:95", TRAINER: "95"}
 
