@@ -19,7 +19,7 @@ from ingest.errors import UnusableArguments
 from ingest.settings import Settings, as_text
 from ingest.warehouse import Warehouse, rebuild_command
 from ingest.words import counted, first_line
-from queries import NothingPublished, model, published
+from queries import NothingPublished, model, published, watching
 
 _INGEST_AGAIN = (
     "Restore a backup (`ett-warehouse restore`), or ingest the dumps into a new warehouse."
@@ -175,7 +175,11 @@ def _files(warehouse: Warehouse, rebuild: str) -> Iterator[Finding]:
             yield Finding(
                 f"{path} cannot be read: {first_line(error)}. Nobody needs it: remove it.", False
             )
-    leftover = [*warehouse.folder.glob("*.building*"), *warehouse.folder.glob("*.upgrading*")]
+    leftover = [
+        path
+        for path in (*warehouse.folder.glob("*.building*"), *warehouse.folder.glob("*.upgrading*"))
+        if path.stem != Path(watching.FILE).stem  # no publication takes a watcher's word away
+    ]
     leftover += [
         path for path in detail.folder(warehouse.folder).glob("*") if path.name not in listed
     ]

@@ -70,6 +70,21 @@ def test_a_sound_warehouse_is_said_to_be_sound(
     assert before == (warehouse / "warehouse.duckdb").read_bytes()
 
 
+def test_what_a_watcher_was_writing_is_not_said_to_go_with_a_publication(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (warehouse / "serving-9.building").touch()
+    (warehouse / "watch.building").touch()
+    warehouse_command("check", warehouse)
+    said = capsys.readouterr().out
+    warehouse_command("rebuild", warehouse)
+    capsys.readouterr()
+    warehouse_command("check", warehouse)
+
+    assert said.startswith(f"note: {warehouse}/serving-9.building and perhaps others are left over")
+    assert f"{warehouse}: sound\n" == capsys.readouterr().out
+
+
 def change(*statements: str, file: str = "warehouse.duckdb") -> Callable[[Path], None]:
     def damage(warehouse: Path) -> None:
         with duckdb.connect(str(warehouse / file)) as writer:
