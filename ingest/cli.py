@@ -318,7 +318,8 @@ class _Run:
             if not self.is_dry:
                 self._move_clocks(summary)
                 summary.jobs = facts.still_jobs(self.warehouse.connection, summary.jobs)
-        self._publish()
+            self._publish()
+            progress.published()
         shutil.rmtree(warehouse.scratch(self.warehouse.folder) / "in", ignore_errors=True)
         if not self.is_dry:
             publish.say_idle_settings(self.warehouse, self.settings)
@@ -354,6 +355,7 @@ class _Run:
         else:
             summary.loaded += loaded
             summary.jobs |= jobs
+            progress.computed(sum(one.file.bytes for one in batch))
 
     def _incoming(
         self, files: list[dumps.DumpFile], known: Known, summary: Summary, progress: Progress

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import logging
 import time
+from datetime import timedelta
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import BarColumn, DownloadColumn, ProgressColumn, Task, TextColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
 _LOG = logging.getLogger("ingest")
 _QUIET_SECONDS = 10.0
-# Reading a dump for its content's identity is a small part of the work, parsing it the rest.
-_READ_SHARE = 0.1
+# Parts of the time that a dump takes: reading it for its content's identity, parsing it, and
+# computing what it tells. The rest is the publication.
+_READ_SHARE, _PARSED_SHARE, _COMPUTED_SHARE = 0.05, 0.25, 0.5
 
 
 class Progress:
-    """Bytes done of all bytes; each counts a tenth when read and the rest when loaded."""
+    """Bytes done of all bytes; each counts in part when read, parsed, computed and published."""
 
     def __init__(self, total: int) -> None:
         console = Console(stderr=True)
         self._total = max(total, 1)  # empty files alone are no bytes
         self._done = 0.0
-        self._began = self._said = time.monotonic()
+        self._began = self._said = self._advanced = time.monotonic()
         self._is_terminal = console.is_terminal
         self._bar = Bar(
             TextColumn("ingesting"),
             BarColumn(),
             DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
+            _Pace(self),
             TextColumn("{task.fields[events]}"),
             console=console,
             disable=not self._is_terminal,
@@ -65,33 +61,71 @@ class Progress:
         self._advance(size * _READ_SHARE)
 
     def parsed(self, size: int) -> None:
-        """Bytes were loaded."""
-        self._advance(size * (1 - _READ_SHARE))
+        """Bytes were parsed."""
+        self._advance(size * _PARSED_SHARE)
+
+    def computed(self, size: int) -> None:
+        """What bytes tell is computed and committed."""
+        self._advance(size * _COMPUTED_SHARE)
 
     def skipped(self, size: int) -> None:
         """A file was left aside after it was read."""
-        self._advance(size * (1 - _READ_SHARE))
+        self._advance(size * (_PARSED_SHARE + _COMPUTED_SHARE))
+
+    def published(self) -> None:
+        """Everything is published."""
+        self._advance(self._total - self._done)
 
     def events(self, count: int) -> None:
         """So many events are committed."""
         self._bar.update(self._task, events=f"{count:,} events")
 
+    def pace(self) -> str:
+        """The rate so far, and the time left at it."""
+        now = time.monotonic()
+        rate = self._done / 1e6 / max(now - self._began, 0.001)
+        left = self._left(now)
+        told = "" if left is None else f" {timedelta(seconds=round(left))}"
+        return f"{rate:.1f} MB/s{told}"
+
     def _advance(self, size: float) -> None:
         self._done += size
         self._bar.update(self._task, completed=self._done)
-        now = time.monotonic()
+        self._advanced = now = time.monotonic()
         if not self._is_terminal and now - self._said > _QUIET_SECONDS:
             self._said = now
             _LOG.info(
                 "%d %% of %.1f MB%s",
                 100 * self._done / self._total,
                 self._total / 1e6,
-                self._time_left(now - self._began),
+                _in_words(self._left(now)),
             )
 
-    def _time_left(self, seconds: float) -> str:
-        """What is left if it goes on as it did; nothing before anything is done."""
+    def _left(self, now: float) -> float | None:
+        """Seconds that are left if it goes on as up to its last advance; None where nothing is done
+        yet, and where it takes longer than that.
+        """
         if self._done <= 0:
-            return ""
-        left = max(0.0, seconds * (self._total / self._done - 1))
-        return f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
+            return None
+        whole = (self._advanced - self._began) * self._total / self._done
+        left = self._began + whole - now
+        return left if left > 0 else None
+
+
+class _Pace(ProgressColumn):
+    """Rate and time left as a `Progress` tells them: the time goes down where long work tells
+    nothing, and so cannot promise the same second for minutes.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self._progress = progress
+
+    def render(self, task: Task) -> Text:
+        return Text(self._progress.pace(), style="progress.remaining")
+
+
+def _in_words(left: float | None) -> str:
+    if left is None:
+        return ""
+    return f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
