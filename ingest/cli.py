@@ -431,6 +431,9 @@ def _status(summary: Summary, allowed: int | None) -> int:
             file=sys.stderr,
         )
         return 2
+    if not summary.has_found_a_file:
+        print("ett-ingest: there is no file to read in what was given.", file=sys.stderr)
+        return 2
     if not summary.has_read_a_dump:
         print("ett-ingest: nothing that was given can be read as a dump.", file=sys.stderr)
         return 2

@@ -41,6 +41,11 @@ class Summary:
         return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
 
     @property
+    def has_found_a_file(self) -> bool:
+        """Whether there was anything at all in the folders that were given."""
+        return bool(self.loaded or self.skipped or self.too_large or self.unreadable)
+
+    @property
     def has_read_a_dump(self) -> bool:
         """Whether any of the files is known in the warehouse now."""
         return any(one.unreadable is None for one in self.loaded) or bool(self.known)

@@ -135,6 +135,16 @@ def test_a_file_that_is_no_dump_is_left_aside_and_nothing_is_published(
         published(warehouse)
 
 
+def test_a_folder_without_a_file_is_told_as_one(
+    capsys: pytest.CaptureFixture[str], warehouse: Path
+) -> None:
+    folder = warehouse.parent / "given"
+    (folder / "of hosts").mkdir(parents=True)
+
+    assert 2 == ingest(warehouse, folder)
+    assert capsys.readouterr().err == "ett-ingest: there is no file to read in what was given.\n"
+
+
 def test_a_reader_that_fails_at_one_dump_does_not_keep_others_from_loading(
     capsys: pytest.CaptureFixture[str],
     dump: Path,
