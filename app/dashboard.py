@@ -6,6 +6,7 @@ Replaces this process by the server, so that a signal to it is a signal to the s
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -95,10 +96,12 @@ def _readers(config: Path, *, is_named: bool) -> Readers | None:
 def _refuse_taken(host: str, port: int) -> None:
     # streamlit would say so too, but only after an address that leads to another's server
     if why := ports.why_not(host, port):
-        raise UnusablePort(
-            f"port {port} of {host} cannot be used: {why}. "
-            "Stop what listens there, or choose another with --port."
+        helps = (
+            "Stop what listens there, or choose another with --port"
+            if why == os.strerror(errno.EADDRINUSE)
+            else "Choose another --host or --port"
         )
+        raise UnusablePort(f"port {port} of {host} cannot be used: {why}. {helps}.")
 
 
 def _refused(refusal: Exception) -> int:

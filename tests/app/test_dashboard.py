@@ -44,7 +44,10 @@ def test_a_taken_port_is_refused_before_any_address_is_told(
     said = capsys.readouterr()
 
     assert "" == said.out
-    assert f"port {taken} of 127.0.0.1 cannot be used: Address already in use" in said.err
+    assert (
+        f"ett-dashboard: port {taken} of 127.0.0.1 cannot be used: Address already in use. "
+        "Stop what listens there, or choose another with --port.\n"
+    ) == said.err
 
 
 def test_a_host_that_is_none_is_refused_in_a_sentence(
@@ -53,7 +56,10 @@ def test_a_host_that_is_none_is_refused_in_a_sentence(
     with pytest.raises(SystemExit, match="2"):
         dashboard.main(["--host=192.0.2.1", f"--warehouse={tmp_path}"])
 
-    assert "of 192.0.2.1 cannot be used: Cannot assign requested address" in capsys.readouterr().err
+    assert (
+        "ett-dashboard: port 8501 of 192.0.2.1 cannot be used: Cannot assign requested address. "
+        "Choose another --host or --port.\n"
+    ) == capsys.readouterr().err
 
 
 def test_paths_are_of_the_folder_it_was_started_in(
