@@ -145,8 +145,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="say what would happen, change nothing; contradictions between sources show once "
-        "they are loaded",
+        help="say what would happen, change nothing; jobs are counted by name: which of them are "
+        "one, and where sources contradict each other, shows once they are loaded",
     )
     return parser
 

@@ -548,6 +548,25 @@ def test_a_dry_run_says_what_would_happen_and_makes_no_warehouse(
     assert not warehouse.exists()
 
 
+def test_a_dry_run_counts_jobs_by_name_as_its_help_says(
+    capsys: pytest.CaptureFixture[str], warehouse: Path
+) -> None:
+    rows_of_sacct = warehouse.parent / "sacct.txt"
+    rows_of_sacct.write_text(
+        "JobID|JobIDRaw|State|Start|End|Cluster\n"
+        "17|17|COMPLETED|2026-03-01T00:00:00|2026-03-01T01:00:00|c1\n"
+    )
+    given = [rows_of_sacct, write_dump(warehouse.parent / "trainer.jsonl", life("17"))]
+
+    ingest(warehouse, "--dry-run", *given)
+    assert "of 2 jobs" in capsys.readouterr().out
+    ingest(warehouse, *given)
+    assert "of 1 job " in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        ingest(warehouse, "--help")
+    assert "jobs are counted by name" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_dry_run_on_a_warehouse_changes_nothing_in_it(
     capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
 ) -> None:
