@@ -63,7 +63,11 @@ def _write(text: str, output: Path | None) -> int:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        print(f"ett-report: {output} cannot be written: {error.strerror}", file=sys.stderr)
+        print(
+            f"ett-report: {output} cannot be written: {error.strerror}. Name another --output, or "
+            "none to have it on stdout.",
+            file=sys.stderr,
+        )
         return 2
     return 0
 

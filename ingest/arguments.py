@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
+from datetime import date
+
+
+def day(text: str) -> date:
+    """A day of the calendar."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day: write it as 2026-01-01") from None
 
 
 def seconds(text: str) -> float:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from ingest import backup, calendar, check, facts, publish, retention, warehouse
-from ingest.arguments import seconds
+from ingest.arguments import day, seconds
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
 from ingest.settings import Settings, as_text, found_settings
 from ingest.words import counted, first_line
@@ -101,7 +101,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     if name == "prune":
         command.add_argument(
             "--before",
-            type=_day,
+            type=day,
             required=True,
             metavar="DAY",
             help="the first day that stays, such as 2026-01-01",
@@ -119,13 +119,6 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         metavar="SECONDS",
         help="how long to wait for a running ett-ingest (default: 600)",
     )
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day: write it as 2026-01-01") from None
 
 
 def _check(chosen: argparse.Namespace) -> int:

@@ -10,9 +10,10 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ingest.arguments import day
 from sample_data.fleet import cloning_for, of_size, simulated, write_fleet
 from sample_data.planted import planted_regressions, roll_outs
 from sample_data.settings import Settings
@@ -84,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the dumps")
-    add("--end", type=date.fromisoformat, metavar="DAY", help="last full day, YYYY-MM-DD, UTC")
+    add("--end", type=day, metavar="DAY", help="last full day, YYYY-MM-DD, UTC")
     add("--days", type=_at_least_one, default=120, help="days of data (120)")
     add("--teams", type=_at_least_one, default=8, help="number of teams (8)")
     add("--events", type=_at_least_one, default=300_000, help="events, within 10 %% (300000)")

@@ -551,9 +551,9 @@ def test_a_file_that_cannot_be_written_is_said(
 ) -> None:
     place = str(tmp_path / "nowhere" / "week.md")
 
-    assert "cannot be written" in refused(
-        capsys, "--week", WEEK, "--format", "md", "--output", place
-    )
+    told = refused(capsys, "--week", WEEK, "--format", "md", "--output", place)
+
+    assert f"{place} cannot be written: No such file or directory. Name another --output" in told
 
 
 @pytest.mark.parametrize("week", ["2026-9", "2026-W54", "W09", "2026-W00", "x", "2026-W09-1"])

@@ -33,6 +33,15 @@ def test_equal_flags_give_equal_bytes(tmp_path: Path) -> None:
     assert first != made(tmp_path / "c", *SMALL, "--seed", "8")
 
 
+def test_what_is_no_day_is_refused_with_one_that_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--out", str(tmp_path / "a"), "--end", "2026-13-01"])
+
+    assert "'2026-13-01' is no day: write it as 2026-01-01" in capsys.readouterr().err
+
+
 def test_two_writers_give_the_bytes_of_one(tmp_path: Path) -> None:
     # a process of its own: it forks, which one with other threads must not
     two = [sys.executable, "-m", "sample_data", "--out", str(tmp_path / "b"), *SMALL]
