@@ -84,6 +84,13 @@ _LIVES = """
         group by pruned.job_no, facts.job_no
     )
 """
+_RAN_THEN = """exists (
+        select 1 from lives
+        where
+            lives.job_no = pruned.job_no
+            and lives.began_us <= batch.last_us
+            and batch.first_us <= lives.until_us
+    )"""
 _IS_NAMED_BY_PRUNED = """
     union all
     select batch.job_key, null, pruned.shown_no, pruned.before_us
@@ -102,15 +109,7 @@ _IS_NAMED_BY_PRUNED = """
         on batch.scheduler_job = links.scheduler_job
         and coalesce(batch.cluster = links.cluster, true)
     inner join pruned_jobs as pruned on links.job_no = pruned.job_no
-    where
-        links.scheduler_job <> pruned.job_key
-        or exists (
-            select 1 from lives
-            where
-                lives.job_no = pruned.job_no
-                and lives.began_us <= batch.last_us
-                and batch.first_us <= lives.until_us
-        )
+    where links.scheduler_job <> pruned.job_key or {ran_then}
 """
 _IS_NUMBER_OF_PRUNED = """
     union all
@@ -129,15 +128,7 @@ _IS_NUMBER_OF_PRUNED = """
     inner join scheduler_jobs as jobs
         on batch.job_key = jobs.scheduler_job and coalesce(batch.cluster = jobs.cluster, true)
     inner join pruned_jobs as pruned on jobs.job_no = pruned.job_no
-    where
-        batch.is_native
-        or exists (
-            select 1 from lives
-            where
-                lives.job_no = pruned.job_no
-                and lives.began_us <= batch.last_us
-                and batch.first_us <= lives.until_us
-        )
+    where batch.is_native or {ran_then}
 """
 
 # What a launch or a job states in one place holds where it does not state it (ruling R23).
@@ -372,13 +363,14 @@ def _closed(connection: duckdb.DuckDBPyConnection) -> str:
         same = "coalesce(batch.cluster = jobs.cluster, true)" if "cluster" in columns else "true"
         parts.append(_NAMES_PRUNED.format(same_cluster=same))
     if "row_key" in columns:
-        parts.append(_IS_NAMED_BY_PRUNED)
+        parts.append(_IS_NAMED_BY_PRUNED.format(ran_then=_RAN_THEN))
     if "source_no" in columns:
         parts.append(
             _IS_NUMBER_OF_PRUNED.format(
                 cluster="max(cluster)" if "cluster" in columns else "cast(null as varchar)",
                 is_no_row="row_key is null" if "row_key" in columns else "true",
                 launch="run_key" if "run_key" in columns else "null",
+                ran_then=_RAN_THEN,
             )
         )
     return (
