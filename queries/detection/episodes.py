@@ -6,7 +6,7 @@ Knows nothing of what other series did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ import numpy as np
 from queries.detection import baseline, cusum, method, thresholds
 from queries.detection.baseline import Baseline, Scores
 from queries.detection.metrics import metric
-from queries.detection.mix import Floats, Ints
+from queries.detection.mix import Floats
 from queries.detection.series import Panel
 
 
@@ -26,6 +26,10 @@ class Ending(StrEnum):
     NEW_LEVEL = "new_level"
     SILENT = "silent"
 
+
+# Judged before it is asked what there is to be seen: weeks after the end of an episode are judged
+# again without it.
+_AHEAD_DAYS = 8 * method.WEEK
 
 # Of a series a week of it, and since when it was off before: what a baseline depends on.
 _Known = tuple[int, int, tuple[int, ...]]
@@ -153,25 +157,14 @@ class History:
 
 def history(panel: Panel) -> History:
     """Replay every series: judge, open, follow until it is over, and judge on without it."""
-    opening = np.full(panel.value.shape, np.nan)
-    suspicion = np.full(panel.value.shape, np.nan)
-    told, begins = panel, dict.fromkeys(range(len(panel.keys)), 0)
+    replay = _Replay(panel)
     found: list[Episode] = []
-    while begins:
-        part = _Part(_only(panel, np.array(list(begins))), np.array(list(begins.values())))
-        over, weights = {}, panel.weight.copy()
-        for place, (row, since) in enumerate(begins.items()):
-            opening[row, since:] = part.opening[place, since:]
-            suspicion[row, since:] = part.suspicion[place, since:]
-            episode = _next(part, place, since)
-            if episode is None:
-                continue
-            found.append(replace(episode, row=row))
-            if episode.closed is not None:
-                over[row] = episode.closed + 1
-                weights[row, _mask(episode)] = 0.0
-        panel, begins = replace(panel, weight=weights), over
-    return History(told, _merged(found), opening, suspicion)
+    wanted = dict.fromkeys(range(len(panel.keys)), _AHEAD_DAYS)
+    while wanted:
+        replay.judge(wanted)
+        ahead = {row: _went_on(replay, row, found) for row in wanted}
+        wanted = {row: day for row, day in ahead.items() if day is not None}
+    return History(panel, _merged(found), replay.opening, replay.suspicion)
 
 
 def least_told(panel: Panel) -> int:
@@ -185,10 +178,13 @@ def _view(panel: Panel, wanted: Sequence[tuple[int, int]], weight: Floats) -> Vi
     """
     rows = [row for row, _ in wanted]
     firsts = np.array([cusum.week_of(day) for _, day in wanted], dtype=np.int64)
-    block = cusum.padded(panel, rows)
-    usual = np.concatenate([np.zeros((len(weight), cusum.BEFORE_DAYS)), weight], axis=1)
-    learnt = baseline.fit(cusum.windows(replace(block, weight=usual), firsts, method.BASELINE_DAYS))
-    judged = baseline.score(learnt, cusum.piece(block, cusum.BEFORE_DAYS, block.value.shape[1]))
+    block, told = cusum.padded(panel, rows), cusum.BEFORE_DAYS + panel.days
+    usual = np.zeros(block.weight.shape)
+    usual[:, cusum.BEFORE_DAYS : told] = weight
+    block_of_usual = replace(block, weight=usual)
+    places = np.arange(len(rows))
+    learnt = baseline.fit(cusum.windows(block_of_usual, places, firsts, method.BASELINE_DAYS))
+    judged = baseline.score(learnt, cusum.piece(block, cusum.BEFORE_DAYS, told))
     return View(learnt, judged)
 
 
@@ -210,70 +206,134 @@ def _told(panel: Panel, seen: View, episode: Episode) -> Floats:
     return np.cumsum(np.where(np.arange(panel.days) >= episode.onset, told, 0.0))
 
 
-class _Part:
-    """Some series, replayed from a day of each: their sums over their limits, and views of them."""
+class _Replay:
+    """Series, each judged up to a day of its own: their sums over their limits, and views of them.
 
-    __slots__ = ("_seen", "fall", "opening", "panel", "rise", "suspicion")
+    `since`: the day after what was over last, which is left out of the panel. `until`: the first
+    day that is not judged yet. `risen`, `fallen`: the first day since then on which the sums are
+    over their limit; the number of days where there is none.
+    """
 
-    def __init__(self, panel: Panel, since: Ints) -> None:
-        sums = cusum.sums(panel, since)
-        limits = thresholds.limits(panel.is_rate, sums.volume)
-        derived = np.array([metric(name).is_derived for _, name in panel.keys])[:, None]
-        margin = np.where(derived, method.DERIVED_MARGIN, 1.0)
-        fast = sums.fast / limits.method_fast
-        self.panel = panel
-        self.opening = np.maximum(sums.slow / limits.slow, sums.fast / limits.fast) / margin
-        self.suspicion = np.maximum(sums.slow / limits.method_slow, fast)
+    def __init__(self, panel: Panel) -> None:
+        count = len(panel.keys)
+        derived = np.array([metric(name).is_derived for _, name in panel.keys], dtype=np.bool_)
+        self._margin = np.where(derived, method.DERIVED_MARGIN, 1.0)
+        self._block = cusum.padded(panel, slice(None))
+        told = slice(cusum.BEFORE_DAYS, cusum.BEFORE_DAYS + panel.days)
+        self.panel = replace(panel, weight=self._block.weight[:, told])
+        self.since = np.zeros(count, np.int64)
+        self.until = np.zeros(count, np.int64)
+        self.opening = np.full(panel.value.shape, np.nan)
+        self.suspicion = self.opening.copy()
         # a short strong change is watched from the first suspicion on, a weak one is not
-        self.rise = np.maximum(self.opening, fast)
-        self.fall = sums.fall / limits.slow
-        self._seen: dict[tuple[int, int], View] = {}
-        over = [
-            (row, _first_over(told[row], int(first)))
-            for told in (self.rise, self.fall)
-            for row, first in enumerate(since)
+        self._rise = self.opening.copy()
+        self.fall = self.opening.copy()
+        self.risen = np.full(count, panel.days)
+        self.fallen = np.full(count, panel.days)
+        self._seen: list[dict[int, View]] = [{} for _ in range(count)]
+
+    def judge(self, wanted: Mapping[int, int]) -> None:
+        """Judge series on, each up to the end of the week that has the day before its own."""
+        weeks = [
+            (row, first)
+            for row, day in wanted.items()
+            for first in range(self.until[row], min(day, self.panel.days), method.WEEK)
         ]
-        self._look([(row, day) for row, day in over if day is not None])
+        rows, firsts = np.array(weeks, np.int64).T
+        sums = cusum.judged(self._block, rows, firsts)
+        limits = thresholds.limits(self.panel.is_rate, sums.volume)
+        fast = sums.fast / limits.method_fast
+        slow = np.maximum(sums.slow / limits.slow, sums.fast / limits.fast)
+        opening = slow / self._margin[rows, None]
+        days = firsts[:, None] + np.arange(method.WEEK)
+        told = (days >= self.since[rows, None]) & (days < self.panel.days)
+        at = np.broadcast_to(rows[:, None], days.shape)[told], days[told]
+        self.opening[at] = opening[told]
+        self.suspicion[at] = np.maximum(sums.slow / limits.method_slow, fast)[told]
+        self._rise[at] = np.maximum(opening, fast)[told]
+        self.fall[at] = (sums.fall / limits.slow)[told]
+        np.maximum.at(self.until, rows, np.minimum(firsts + method.WEEK, self.panel.days))
+        chosen = list(wanted)
+        for each, first in ((self._rise, self.risen), (self.fall, self.fallen)):
+            over = each[chosen] > 1
+            first[chosen] = np.where(over.any(1), over.argmax(1), self.panel.days)
+        found = [(row, int(first[row])) for row in chosen for first in (self.risen, self.fallen)]
+        self._look([(row, day) for row, day in found if day < self.panel.days])
 
     def traced(self, row: int, day: int, sign: int) -> tuple[Episode, View]:
         """Since when, and until when, a series is off that is off at `day`; and by which view."""
         self._look([(row, day)])
-        seen = self._seen[row, cusum.week_of(day)]
+        seen = self._seen[row][cusum.week_of(day)]
         return _traced(self.panel, row, day, sign, seen), seen
+
+    def leave_out(self, episode: Episode) -> None:
+        """Go on after an episode that is over, as if its days had not been told."""
+        assert episode.closed is not None
+        row, since = episode.row, episode.closed + 1
+        self.panel.weight[row, _mask(episode)] = 0.0
+        self.since[row], self.until[row] = since, cusum.week_of(since)
+        for each in (self.opening, self.suspicion):
+            each[row, since:] = np.nan
+        for each in (self._rise, self.fall):
+            each[row] = np.nan
+        self._seen[row] = {}
 
     def _look(self, wanted: Iterable[tuple[int, int]]) -> None:
         """Take views of series at days, which are not there yet."""
         weeks = {(row, cusum.week_of(day)) for row, day in wanted}
-        if missing := sorted(weeks - self._seen.keys()):
+        missing = sorted(each for each in weeks if each[1] not in self._seen[each[0]])
+        if missing:
             seen = _view(self.panel, missing, self.panel.weight[[row for row, _ in missing]])
-            self._seen.update((known, seen.of(place)) for place, known in enumerate(missing))
+            for place, (row, week) in enumerate(missing):
+                self._seen[row][week] = seen.of(place)
 
 
-def _next(part: _Part, row: int, since: int) -> Episode | None:
-    """The first rise that is found from the day `since` on, followed to its end.
-
-    Or a fall that lasted until it was the usual level, where that was so before.
+def _went_on(replay: _Replay, row: int, found: list[Episode]) -> int | None:
+    """Add the next episode of a series, if it is known; the day before which the series must be
+    judged next, if there is one.
     """
-    panel = part.panel
-    found = _first_over(part.rise[row], since)
-    fall = _settled_fall(part, row, since)
-    if fall is not None and (found is None or (fall.closed or 0) < found):
-        return fall
-    if found is None:
+    episode = _next(replay, row)
+    until, days = int(replay.until[row]), replay.panel.days
+    if episode is not None and episode.closed is not None and episode.closed < until:
+        found.append(episode)
+        replay.leave_out(episode)
+        return int(replay.until[row]) + _AHEAD_DAYS if replay.since[row] < days else None
+    if until == days:
+        if episode is not None:
+            found.append(episode)
         return None
-    episode, seen = part.traced(row, found, 1)
+    if episode is None:
+        return until + _AHEAD_DAYS
+    # nothing that is judged after its end can change it
+    return days if episode.closed is None else episode.closed + 1
+
+
+def _next(replay: _Replay, row: int) -> Episode | None:
+    """The first rise of a series that is found since what was over last, followed to its end.
+
+    Or a fall that lasted until it was the usual level, where that was so before. Where it ends on a
+    day that is not judged yet it may turn out to be another.
+    """
+    panel = replay.panel
+    found = int(replay.risen[row])
+    fall = _settled_fall(replay, row)
+    if fall is not None and (fall.closed or 0) < found:
+        return fall
+    if found == panel.days:
+        return None
+    episode, seen = replay.traced(row, found, 1)
     opened = _first_over(
-        part.opening[row][: episode.closed], ready_from(panel, seen, episode, found)
+        replay.opening[row][: episode.closed], ready_from(panel, seen, episode, found)
     )
     surer = episode
     while opened is not None and opened != found:
         # what was only suspected may have been a blip before the change that is told of
-        surer, closer = part.traced(row, opened, 1)
+        surer, closer = replay.traced(row, opened, 1)
         if surer.onset <= episode.onset:
             return replace(episode, opened=opened)
         if ready_from(panel, closer, surer, opened) == opened:
             break
-        opened = _first_over(part.opening[row][: surer.closed], opened + 1)
+        opened = _first_over(replay.opening[row][: surer.closed], opened + 1)
     return surer if opened is None else replace(surer, found=found, opened=opened)
 
 
@@ -288,16 +348,16 @@ def ready_from(panel: Panel, seen: View, episode: Episode, day: int) -> int:
     return day + int(np.argmax(enough)) if enough.any() else panel.days
 
 
-def _settled_fall(part: _Part, row: int, since: int) -> Episode | None:
-    """The first fall from the day `since` on that lasted; those that went away are nothing."""
-    found = _first_over(part.fall[row], since)
-    while found is not None:
-        episode, _ = part.traced(row, found, -1)
+def _settled_fall(replay: _Replay, row: int) -> Episode | None:
+    """The first fall of a series that lasted; those that went away are nothing."""
+    found: int | None = int(replay.fallen[row])
+    while found is not None and found < replay.panel.days:
+        episode, _ = replay.traced(row, found, -1)
         if episode.closed is None:
             return None
         if episode.ending is Ending.NEW_LEVEL:
             return episode
-        found = _first_over(part.fall[row], episode.closed + 1)
+        found = _first_over(replay.fall[row], episode.closed + 1)
     return None
 
 
@@ -373,16 +433,3 @@ def _mask(episode: Episode) -> slice:
 def _first_over(sums: Floats, begins: int) -> int | None:
     over = np.flatnonzero(sums[begins:] > 1)
     return None if len(over) == 0 else begins + int(over[0])
-
-
-def _only(panel: Panel, rows: Ints) -> Panel:
-    return replace(
-        panel,
-        keys=tuple(panel.keys[row] for row in rows),
-        value=panel.value[rows],
-        weight=panel.weight[rows],
-        squares=panel.squares[rows],
-        told_total=panel.told_total[rows],
-        told_exposure=panel.told_exposure[rows],
-        gpu_seconds=panel.gpu_seconds[rows],
-    )

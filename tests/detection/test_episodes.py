@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench.series_fleets import BEGINS, Step, World, events, latencies
-from queries.detection import baseline, cusum, grouping, method
+from queries.detection import baseline, cusum, episodes, grouping, method
 from queries.detection.episodes import Ending, Episode, history
 from queries.detection.grouping import Change
 from queries.detection.series import FLEET, Panel
@@ -107,6 +107,36 @@ def test_a_history_cut_short_tells_the_same_up_to_there() -> None:
     assert opened
     for key, days in opened.items():
         assert days - {None} <= {told[key]}
+
+
+@pytest.mark.parametrize("ahead", [method.WEEK, 5 * method.WEEK])
+def test_how_far_is_judged_before_looking_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    days = 3 * method.BASELINE_DAYS
+    panels = [latencies(seed, 8, days, 40.0, World()) for seed in range(3)]
+    panels += [events(seed, 8, days, 3.0, World()) for seed in range(3)]
+    for each in panels:
+        for row in range(8):  # worse for a while, then at two levels for good
+            each.value[row, 190 + 9 * row : 215 + 12 * row] *= 3
+            each.value[row, 350 + 5 * row :] *= 2 if row % 2 else 0.5
+
+    monkeypatch.setattr(episodes, "_AHEAD_DAYS", days)
+    whole = [history(each) for each in panels]
+    monkeypatch.setattr(episodes, "_AHEAD_DAYS", ahead)
+    found = [history(each) for each in panels]
+
+    assert [each.episodes for each in whole] == [each.episodes for each in found]
+    assert all(
+        np.array_equal(a.opening, b.opening, equal_nan=True)
+        for a, b in zip(whole, found, strict=True)
+    )
+    assert all(
+        np.array_equal(a.suspicion, b.suspicion, equal_nan=True)
+        for a, b in zip(whole, found, strict=True)
+    )
+    assert 3 <= min(len(each.episodes) for each in whole)
+    assert {-1, 1} == {each.sign for told in whole for each in told.episodes}
 
 
 def test_no_value_of_the_last_three_weeks_moves_the_baseline() -> None:
