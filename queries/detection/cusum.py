@@ -86,10 +86,13 @@ def padded(panel: Panel, rows: slice | list[int]) -> Block:
     """The series of these rows with room before them for a baseline of their first day, and after
     them for the rest of a week.
     """
-    after = -panel.days % method.WEEK
+    ends = BEFORE_DAYS + panel.days
 
     def wide(values: Floats) -> Floats:
-        return np.pad(values[rows], ((0, 0), (BEFORE_DAYS, after)))
+        chosen = values[rows]
+        around = np.zeros((len(chosen), ends + -panel.days % method.WEEK))
+        around[:, BEFORE_DAYS:ends] = chosen
+        return around
 
     return Block(panel.is_rate, wide(panel.value), wide(panel.weight), wide(panel.squares))
 

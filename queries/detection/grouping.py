@@ -86,6 +86,7 @@ def grouped(levels: History, rates: History) -> list[Group]:
     for history in (levels, rates):
         own = [each for each in changes if each.history is history]
         history.look((each.episode.row, each.opened) for each in own)
+        history.look((each.episode.row, each.episode.found) for each in own)
     waiting = [(_place_in_line(each), each) for each in changes]
     heapq.heapify(waiting)
     while waiting:
@@ -325,12 +326,18 @@ def _is_same_phase(one: Change, other: Change) -> bool:
 
 def _nearest_to_cause(change: Change, histories: tuple[History, History]) -> Change:
     """The part that makes up most of a change of a sum, if it moved clearly; else the sum."""
-    parts = [
+    near = [
         each
         for each in _parts(change, histories)
         if abs(each.episode.onset - change.episode.onset) <= _NEAR_DAYS
+    ]
+    for history in histories:
+        history.look((each.episode.row, change.opened) for each in near if each.history is history)
+    parts = [
+        each
+        for each in near
         # of a part that was not told of for long, nothing says what is usual
-        and each.history.view(each.episode.row, change.opened).baseline.is_ready[0]
+        if each.history.view(each.episode.row, change.opened).baseline.is_ready[0]
         and evidence(each.history, each.episode, change.opened) >= _LEAST_EVIDENCE
     ]
     if not parts:
