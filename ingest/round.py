@@ -143,6 +143,7 @@ class Round:
         for sight in due:
             if self._stop.is_set() and not is_end:
                 return
+            self._tell()  # thousands of files are read before the first batch of them is
             before = self._news.handled.get(sight.key)
             is_resting = is_end or self._news.is_resting(sight)
             decision = self._follower.decide(sight, before, is_resting=is_resting)

@@ -464,6 +464,16 @@ def test_how_much_waits_is_told_while_a_long_round_is_under_way(
     assert {3, 2, 1, 0} == set(told)
 
 
+def test_how_it_goes_is_told_while_many_files_are_looked_through(watched: Looks, log: Path) -> None:
+    for number in range(5):
+        log.with_name(f"{number}.log").write_text("no dump\n", encoding="utf-8")
+    told: list[int] = []
+    watched.tell = lambda: told.append(watched.news.backlog())
+    watched.look()
+
+    assert 5 <= len(told)
+
+
 def test_of_two_files_of_one_content_none_waits_when_the_first_is_published(
     watched: Looks, log: Path
 ) -> None:
