@@ -272,8 +272,6 @@ class _Replay:
         row, since = episode.row, episode.closed + 1
         self.panel.weight[row, _mask(episode)] = 0.0
         self.since[row], self.until[row] = since, cusum.week_of(since)
-        for each in (self.opening, self.suspicion):
-            each[row, since:] = np.nan
         for each in (self._rise, self.fall):
             each[row] = np.nan
         self._seen[row] = {}
@@ -312,7 +310,7 @@ def _next(replay: _Replay, row: int) -> Episode | None:
     """The first rise of a series that is found since what was over last, followed to its end.
 
     Or a fall that lasted until it was the usual level, where that was so before. Where it ends on a
-    day that is not judged yet it may turn out to be another.
+    day that is not judged yet it may turn out to be another: no sum of such a day is relied on.
     """
     panel = replay.panel
     found = int(replay.risen[row])
