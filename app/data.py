@@ -192,7 +192,8 @@ def _close(connection: duckdb.DuckDBPyConnection) -> None:
     connection.close()
 
 
-@st.cache_resource(show_spinner=False, max_entries=3, on_release=_close)
+# the file of now, and that of the runs which began before it: each keeps what was read of it
+@st.cache_resource(show_spinner=False, max_entries=2, on_release=_close)
 def _connection(path: str, modified: int) -> duckdb.DuckDBPyConnection:
     return warehouse.connect(Path(path))
 

@@ -80,3 +80,19 @@ def test_paths_are_of_the_folder_it_was_started_in(
     assert "--server.port=8601" in line
     assert "--server.address=127.0.0.1" in line
     assert (Path.cwd() / ".streamlit" / "config.toml").is_file()
+
+
+@pytest.mark.parametrize("own", [None, "8"])
+def test_threads_share_memory_unless_whoever_starts_it_says_otherwise(
+    own: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, str]] = []
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if own is not None:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", own)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("app.ports.why_not", lambda *_: None)
+    monkeypatch.setattr(os, "execve", lambda *started_with: started.append(started_with[-1]))
+    dashboard.main(["--warehouse", "here", "--port", "8601"])
+
+    assert [own or "2"] == [environment["MALLOC_ARENA_MAX"] for environment in started]
