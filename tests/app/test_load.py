@@ -13,8 +13,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_clicks_and_scrapes_answer_while_all_that_logs_grow_by_is_ingested(tmp_path: Path) -> None:
-    readers = sessions.Pace(sessions=3, seconds=5, click=0.5, line=2.5)
-    measured = load.load(tmp_path, load.Demand(readers, quiet_seconds=1, scrapes=5, events=60_000))
+    readers = sessions.Pace(sessions=50, seconds=60, line=30)
+    measured = load.load(tmp_path, load.Demand(readers, quiet_seconds=5))
 
     assert [] == measured.busy.failures + measured.quiet.failures
     assert measured.is_good
