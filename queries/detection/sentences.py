@@ -134,7 +134,7 @@ _Answers = dict[_Key, list[tuple[Any, ...]]]
 def told(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Columns team, metric, started_on, sentence; reads `found_regressions` and its evidence."""
     rows = frames.told(connection, _REGRESSIONS).to_dicts()
-    selects = (_PARTS, _GROWN, _CAUSES, _CHANGES, _SYMPTOMS, _LAST)
+    selects = (_PARTS, _GROWN, _CAUSES, _CHANGES, _SYMPTOMS, _LAST) if rows else ()
     answers = [_by_regression(connection, select) for select in selects]
     return pl.DataFrame(
         [
