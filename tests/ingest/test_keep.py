@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,22 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def warehouse(months: Path, tmp_path: Path) -> Path:
     shutil.copytree(months, tmp_path / "warehouse")
+    return tmp_path / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def pruned_months(months: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, when all that was over before the sixth is pruned."""
+    folder = tmp_path_factory.mktemp("pruned") / "warehouse"
+    shutil.copytree(months, folder)
+
+    assert 0 == warehouse_command("prune", folder, "--before", "2026-03-06")
+    return folder
+
+
+@pytest.fixture
+def pruned(pruned_months: Path, tmp_path: Path) -> Path:
+    shutil.copytree(pruned_months, tmp_path / "warehouse")
     return tmp_path / "warehouse"
 
 
@@ -250,72 +267,63 @@ def test_what_was_pruned_keeps_its_numbers_whatever_comes_later(
     assert 0 == warehouse_command("check", warehouse)
 
 
-def test_what_an_earlier_release_told_of_unknown_gpus_of_pruned_jobs_is_unknown_now(
-    tmp_path: Path,
-) -> None:
-    warehouse = tmp_path / "warehouse"
-    events = [
+@pytest.fixture(scope="module")
+def of_an_earlier_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pruned jobs with what an earlier release made of them, in a warehouse of this one."""
+    folder = tmp_path_factory.mktemp("earlier")
+    warehouse, scheduled = folder / "warehouse", folder / "sacct.txt"
+    of_unknown_gpus = [
         {name: value for name, value in event.items() if name != "gpus"}
         | ({"outcome": "failed"} if event["event"] == "attempt_end" else {})
-        for event in life("early")
+        for event in life("of unknown GPUs")
     ]
-    ingest(warehouse, write_dump(tmp_path / "early.jsonl", events))
-    ingest(warehouse, write_dump(tmp_path / "late.jsonl", later(5, life("late"))))
-
-    assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-05")
-    change(
-        "update attempt_facts_kept set lost_gpu_us = 0, caused_recovery_gpu_us = 0 "
-        "where gpus is null",
-        "update meta set facts_models = 'of an earlier release'",
-    )(warehouse)
-    assert 0 == warehouse_command("rebuild", warehouse)
-    assert [(None,)] == rows(
-        warehouse, "select lost_gpu_seconds from attempts where job_id = 'early'"
-    )
-
-
-def test_what_an_earlier_release_told_of_pruned_jobs_that_no_source_looked_into_is_unknown_now(
-    tmp_path: Path,
-) -> None:
-    warehouse, scheduled = tmp_path / "warehouse", tmp_path / "sacct.txt"
     scheduled.write_text(
         "JobID|State|Start|End|AllocTRES\n"
-        "1|NODE_FAIL|2026-03-01T10:00:00|2026-03-01T12:00:00|gres/gpu=8\n"
+        "1|NODE_FAIL|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=8\n"
     )
-    ingest(warehouse, scheduled)
-    ingest(warehouse, write_dump(tmp_path / "late.jsonl", later(5, life("late"))))
+    staged = life("staged")
+    stage = {"event": "phase_start", "phase": "trainer_init", "stage": "reading"}
+    staged += [staged[0] | stage | {"end_ts": STARTED_AT + 5}]
+    staged[1]["ts"] = STARTED_AT + 5  # training begins behind it
+    ingest(warehouse, write_dump(folder / "early.jsonl", [*of_unknown_gpus, *staged]), scheduled)
+    ingest(warehouse, write_dump(folder / "late.jsonl", later(5, life("late"))))
 
     assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-05")
     change(
         "update attempt_facts_kept set lost_gpu_us = 0, caused_recovery_gpu_us = 0 "
-        "where not is_instrumented",
-        "update meta set facts_models = 'of an earlier release'",
-    )(warehouse)
-    assert 0 == warehouse_command("rebuild", warehouse)
-    assert [(None,)] == rows(
-        warehouse,
-        "select sum(lost_gpu_seconds) from failures_by_team_day where interruptions > 0",
-    )
-
-
-def test_stages_of_pruned_jobs_of_an_earlier_release_are_still_what_is_usual(
-    tmp_path: Path,
-) -> None:
-    warehouse, events = tmp_path / "warehouse", life("early")
-    stage = {"event": "phase_start", "phase": "trainer_init", "stage": "reading"}
-    events += [events[0] | stage | {"end_ts": STARTED_AT + 5}]
-    events[1]["ts"] = STARTED_AT + 5  # training begins behind it
-    ingest(warehouse, write_dump(tmp_path / "early.jsonl", events))
-    ingest(warehouse, write_dump(tmp_path / "late.jsonl", later(5, life("late"))))
-
-    assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-05")
-    change(
+        "where gpus is null or not is_instrumented",
         "update stage_facts_kept set startup_us = null",
         "update meta set facts_models = 'of an earlier release'",
     )(warehouse)
     assert 0 == warehouse_command("rebuild", warehouse)
+    return warehouse
+
+
+def test_what_an_earlier_release_told_of_unknown_gpus_of_pruned_jobs_is_unknown_now(
+    of_an_earlier_release: Path,
+) -> None:
+    assert [(None,)] == rows(
+        of_an_earlier_release,
+        "select lost_gpu_seconds from attempts where job_id = 'of unknown GPUs'",
+    )
+
+
+def test_what_an_earlier_release_told_of_pruned_jobs_that_no_source_looked_into_is_unknown_now(
+    of_an_earlier_release: Path,
+) -> None:
+    assert [(None,)] == rows(
+        of_an_earlier_release,
+        "select sum(lost_gpu_seconds) from failures_by_team_day "
+        "where interruptions > 0 and day = '2026-03-02'",
+    )
+
+
+def test_stages_of_pruned_jobs_of_an_earlier_release_are_still_what_is_usual(
+    of_an_earlier_release: Path,
+) -> None:
     cells = "select distinct amount_us from series_cells_kept where metric like '%reading_seconds'"
-    assert [(5_000_000,)] == kept(warehouse, cells)
+
+    assert [(5_000_000,)] == kept(of_an_earlier_release, cells)
 
 
 def test_readers_are_led_to_the_detail_that_a_prune_wrote_anew(tmp_path: Path) -> None:
@@ -332,10 +340,9 @@ def test_readers_are_led_to_the_detail_that_a_prune_wrote_anew(tmp_path: Path) -
 
 
 def test_late_events_of_a_pruned_job_are_an_anomaly_and_later_ones_a_job_of_their_own(
-    warehouse: Path, tmp_path: Path
+    pruned: Path, tmp_path: Path
 ) -> None:
-    warehouse_command("prune", warehouse, "--before", "2026-03-06")
-    before = numbers(warehouse)
+    warehouse, before = pruned, numbers(pruned)
     again = write_dump(
         tmp_path / "again.jsonl", [*later(2, life("day-2", seconds=900)), *life("x")]
     )
@@ -364,9 +371,9 @@ def test_late_events_of_a_pruned_job_are_an_anomaly_and_later_ones_a_job_of_thei
 
 @pytest.mark.parametrize("is_told_last", [True, False])
 def test_a_job_that_is_really_called_as_a_pruned_one_is_now_is_another(
-    warehouse: Path, tmp_path: Path, is_told_last: bool
+    pruned: Path, tmp_path: Path, is_told_last: bool
 ) -> None:
-    warehouse_command("prune", warehouse, "--before", "2026-03-06")
+    warehouse = pruned
     until = " until 2026-03-05"
     taken = [f"day-2{until}", f"day-2{until}{until}"]
     named = [event for name in taken for event in life(name, seconds=300)]
@@ -377,9 +384,9 @@ def test_a_job_that_is_really_called_as_a_pruned_one_is_now_is_another(
     for dump in dumps if is_told_last else reversed(dumps):
         ingest(warehouse, dump)
 
-    *others, (pruned, seconds) = rows(warehouse, WALLS)
+    *others, (renamed, seconds) = rows(warehouse, WALLS)
     assert [("day-2", 900.0), *((name, 300.0) for name in taken)] == others
-    assert (f"{taken[1]}{until}", 600.0) == (pruned[: len(taken[1]) + len(until)], seconds)
+    assert (f"{taken[1]}{until}", 600.0) == (renamed[: len(taken[1]) + len(until)], seconds)
     assert 0 == warehouse_command("check", warehouse)
 
 
@@ -473,15 +480,14 @@ WALLS = """
 
 
 def test_an_ingest_says_how_much_came_too_late_for_pruned_jobs(
-    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pruned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    warehouse_command("prune", warehouse, "--before", "2026-03-06")
     late = [*later(2, life("day-2", seconds=900)), *later(3, life("day-3", seconds=900))]
     dump = write_dump(tmp_path / "late.jsonl", [*late, *later(9, life("new"))])
     capsys.readouterr()
-    ingest(warehouse, "--dry-run", dump)
+    ingest(pruned, "--dry-run", dump)
     would = capsys.readouterr().out
-    ingest(warehouse, dump)
+    ingest(pruned, dump)
     said = capsys.readouterr().out
 
     assert "would load 4 events of 1 job from 1 file" in would
@@ -495,119 +501,159 @@ def test_an_ingest_says_how_much_came_too_late_for_pruned_jobs(
     )
 
 
+# what sources say before a prune; after it of pruned jobs alone; and after it of others too
+EARLY: dict[str, list[Fields]] = {SCHEDULER: [], TRAINER: []}
+LATE: dict[str, list[Fields]] = {SCHEDULER: [], TRAINER: []}
+NEWS: dict[str, list[Fields]] = {SCHEDULER: [], TRAINER: []}
+OTHER = {SCHEDULER: TRAINER, TRAINER: SCHEDULER}
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The warehouse of the stories of jobs that are told of before a prune and after it."""
+
+    warehouse: Path
+    team_days: list[list[tuple[Any, ...]]]  # before what came too late, and after it
+    check: int
+
+    def anomalies(self, select: str, *jobs: str) -> list[tuple[Any, ...]]:
+        return rows(
+            self.warehouse,
+            f"select {select} from anomalies where kind = 'late_for_pruned' "
+            "and job_id in (select unnest(?))",
+            [jobs],
+        )
+
+
+@pytest.fixture(scope="module")
+def too_late(tmp_path_factory: pytest.TempPathFactory) -> Late:
+    folder = tmp_path_factory.mktemp("late")
+    warehouse = folder / "warehouse"
+    team_days = []
+    tries = [folder / "sacct-0.txt", folder / "sacct-1.txt"]
+    for dump, row in zip(tries, TRIES, strict=True):
+        dump.write_text("\n".join((TRIES_HEADER, FIRST_TRY, row)) + "\n")
+    native = write_dump(folder / "native.jsonl", NATIVE)
+
+    def load(name: str, told: dict[str, list[Fields]], *more: object) -> None:
+        dumps = [write_told(folder / f"{name}-{source}", source, told[source]) for source in told]
+
+        assert 0 == ingest(warehouse, *more, *dumps)
+
+    with pytest.MonkeyPatch.context() as patch:
+        telling.register(patch)
+        load("early", EARLY, "--as-of", REACHES, native, tries[0])
+        assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-10")
+        for name, told in (("late", LATE), ("news", NEWS)):
+            team_days.append(rows(warehouse, "select * from team_day order by all"))
+            load(name, told, *tries[1:] * (name == "news"))
+        return Late(warehouse, team_days, warehouse_command("check", warehouse))
+
+
+OVER, GOES_ON = ("COMPLETED", 0, 10, 1000), ("COMPLETED", 1100, 1200, 10 * DAY)
+TOLD_TWICE = {
+    SCHEDULER: ("95", job("95", OVER), launch("run", "a", 20, 900, scheduler_job="95")),
+    TRAINER: ("run 96", launch("run 96", "b", 20, 900, scheduler_job="96"), job("96", OVER)),
+}
+for first, (_, told_first, told_second) in TOLD_TWICE.items():
+    EARLY[first] += told_first
+    LATE[OTHER[first]] += told_second
+
+
 @pytest.mark.parametrize("first", [SCHEDULER, TRAINER])
 def test_another_source_that_comes_too_late_for_a_pruned_job_doubles_no_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+    too_late: Late, first: str
 ) -> None:
-    telling.register(monkeypatch)
-    warehouse = tmp_path / "warehouse"
-    told = {
-        SCHEDULER: job("95", ("COMPLETED", 0, 10, 1000)),
-        TRAINER: launch("run", "a", 20, 900, scheduler_job="95"),
-    }
-    second = TRAINER if first == SCHEDULER else SCHEDULER
-    ingest(warehouse, "--as-of", REACHES, write_told(tmp_path / "first", first, told[first]))
-    warehouse_command("prune", warehouse, "--before", "2026-03-10")
-    before = rows(warehouse, "select * from team_day order by all")
-    ingest(warehouse, write_told(tmp_path / "second", second, told[second]))
+    name, _, told_second = TOLD_TWICE[first]
+    before, after = too_late.team_days
 
-    assert before == rows(warehouse, "select * from team_day order by all")
-    assert [(len(told[second]),)] == rows(
-        warehouse,
-        "select 1 + regexp_extract(detail, '(\\d+) more', 1)::int from anomalies "
-        "where kind = 'late_for_pruned'",
+    assert before == after
+    assert [(len(told_second),)] == too_late.anomalies(
+        "1 + regexp_extract(detail, '(\\d+) more', 1)::int", name
     )
 
 
-def test_of_a_late_log_only_the_launches_of_pruned_jobs_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    telling.register(monkeypatch)
-    warehouse = tmp_path / "warehouse"
-    over, goes_on = ("COMPLETED", 0, 10, 1000), ("COMPLETED", 1100, 1200, 10 * DAY)
-    scheduled = [*job("95", over), *job("96", goes_on)]
-    ran = launch("run", "b", 1250, 10 * DAY - 50)
-    ran[0]["scheduler_job"] = "96"
-    told = [*launch("run", "a", 20, 900, scheduler_job="95"), *ran]
-    ingest(warehouse, "--as-of", REACHES, write_told(tmp_path / "rows", SCHEDULER, scheduled))
-    warehouse_command("prune", warehouse, "--before", "2026-03-10")
-    ingest(warehouse, write_told(tmp_path / "late", TRAINER, told))
+ran_on = launch("run 98", "d", 1250, 10 * DAY - 50)
+ran_on[0]["scheduler_job"] = "98"
+EARLY[SCHEDULER] += [*job("97", OVER), *job("98", GOES_ON)]
+NEWS[TRAINER] += [*launch("run 98", "c", 20, 900, scheduler_job="97"), *ran_on]
 
-    assert [("95", None), ("96", 10 * DAY - 1330)] == rows(
-        warehouse, "select job_id, effective_seconds from jobs order by all"
+
+def test_of_a_late_log_only_the_launches_of_pruned_jobs_are_left_out(too_late: Late) -> None:
+    assert [("97", None), ("98", 10 * DAY - 1330)] == rows(
+        too_late.warehouse,
+        "select job_id, effective_seconds from jobs where job_id in ('97', '98', 'run 98') "
+        "order by all",
     )
-    assert [("95",)] == rows(
-        warehouse, "select job_id from anomalies where kind = 'late_for_pruned'"
-    )
-    assert 0 == warehouse_command("check", warehouse)
+    assert [("97",)] == too_late.anomalies("job_id", "97", "98", "run 98")
+    assert 0 == too_late.check
 
 
-# the same number, when the pruned job ran and after it
-NUMBERED = {SCHEDULER: "c1:95", TRAINER: "95"}
+# a number that one source tells first; the other one tells it of when that job ran, or of later
+NUMBERED = {(SCHEDULER, 0): 101, (SCHEDULER, 2000): 102, (TRAINER, 0): 103, (TRAINER, 2000): 104}
 
 
-def told_of_number(source: str, begin: int) -> list[Fields]:
+def called(source: str, number: int) -> str:
+    return f"c1:{number}" if source == SCHEDULER else f"{number}"
+
+
+def told_of_number(source: str, number: int, begin: int) -> list[Fields]:
+    name = called(source, number)
     if source == SCHEDULER:
-        return job("c1:95", ("COMPLETED", begin, begin + 10, begin + 1000))
-    return launch("95", "a", begin + 20, begin + 900)
+        return job(name, ("COMPLETED", begin, begin + 10, begin + 1000))
+    return launch(name, f"of {number}", begin + 20, begin + 900)
 
 
-@pytest.mark.parametrize("first", NUMBERED)
+for (first, begin), number in NUMBERED.items():
+    EARLY[first] += told_of_number(first, number, 0)
+    (NEWS if begin else LATE)[OTHER[first]] += told_of_number(OTHER[first], number, begin)
+
+
+@pytest.mark.parametrize("first", OTHER)
 @pytest.mark.parametrize(("begin", "is_late"), [(0, True), (2000, False)])
 def test_a_number_is_the_pruned_job_that_was_called_by_it_if_it_ran_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, begin: int, is_late: bool
+    too_late: Late, first: str, begin: int, is_late: bool
 ) -> None:
-    telling.register(monkeypatch)
-    warehouse = tmp_path / "warehouse"
-    second = TRAINER if first == SCHEDULER else SCHEDULER
-    told = write_told(tmp_path / "first", first, told_of_number(first, 0))
-    ingest(warehouse, "--as-of", REACHES, told)
-    warehouse_command("prune", warehouse, "--before", "2026-03-10")
-    ingest(warehouse, write_told(tmp_path / "second", second, told_of_number(second, begin)))
+    named, other = (called(source, NUMBERED[first, begin]) for source in (first, OTHER[first]))
 
-    called = {NUMBERED[first]} if is_late else {*NUMBERED.values()}
-    assert called == {name for (name,) in rows(warehouse, "select job_id from jobs")}
-    assert [(NUMBERED[first],)] * is_late == rows(
-        warehouse, "select job_id from anomalies where kind = 'late_for_pruned'"
-    )
-    assert 0 == warehouse_command("check", warehouse)
-
-
-def test_a_job_that_waits_for_its_next_try_is_not_pruned(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    queue = {"event": "phase_start", "phase": "queue", "job_id": "told", "attempt": 2}
-    told = [*life("told", outcome="preempted"), life("told")[3] | queue, *life("over")]
-    header = "JobID|Account|State|Submit|Start|End"
-    first = "17|a|PREEMPTED|2026-03-01T00:00:00|2026-03-01T00:10:00|2026-03-01T01:00:00"
-    second = "17|a|{}|2026-03-01T01:00:00|{}|{}"
-    for number, rest in enumerate(
-        (
-            ("PENDING", "Unknown", "Unknown"),
-            ("FAILED", "2026-03-19T01:00:00", "2026-03-19T02:00:00"),
+    assert ({named} if is_late else {named, other}) == {
+        name
+        for (name,) in rows(
+            too_late.warehouse, "select job_id from jobs where job_id in (?, ?)", [named, other]
         )
-    ):
-        dump = tmp_path / f"sacct-{number}.txt"
-        dump.write_text("\n".join((header, first, second.format(*rest))) + "\n")
-        if number == 0:
-            ingest(warehouse, "--as-of", REACHES, dump, write_dump(tmp_path / "dump.jsonl", told))
-            assert 0 == warehouse_command("prune", warehouse, "--before", "2026-03-10")
-        else:
-            ingest(warehouse, dump)
+    }
+    assert [(named,)] * is_late == too_late.anomalies("job_id", named, other)
+    assert 0 == too_late.check
 
-    assert [("over",)] == kept(warehouse, "select job_key from pruned_jobs")
+
+queued = {"event": "phase_start", "phase": "queue", "job_id": "told", "attempt": 2}
+NATIVE = [*life("told", outcome="preempted"), life("told")[3] | queued, *life("over")]
+TRIES_HEADER = "JobID|Account|State|Submit|Start|End"
+FIRST_TRY = "17|a|PREEMPTED|2026-03-01T00:00:00|2026-03-01T00:10:00|2026-03-01T01:00:00"
+TRIES = [
+    "17|a|PENDING|2026-03-01T01:00:00|Unknown|Unknown",
+    "17|a|FAILED|2026-03-01T01:00:00|2026-03-19T01:00:00|2026-03-19T02:00:00",
+]
+
+
+def test_a_job_that_waits_for_its_next_try_is_not_pruned(too_late: Late) -> None:
+    assert [("over",)] == kept(
+        too_late.warehouse,
+        "select job_key from pruned_jobs where job_key in ('told', 'over', '17')",
+    )
     assert [("a", 18 * DAY)] == rows(
-        warehouse, "select team, queue_seconds from attempts where job_id = '17' and attempt = 2"
+        too_late.warehouse,
+        "select team, queue_seconds from attempts where job_id = '17' and attempt = 2",
     )
 
 
 def test_settings_that_pruned_jobs_cannot_follow_are_refused(
-    warehouse: Path,
+    pruned: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    warehouse_command("prune", warehouse, "--before", "2026-03-06")
-    settings = tmp_path / "ett.toml"
+    warehouse, settings = pruned, tmp_path / "ett.toml"
     settings.write_text('timezone = "Asia/Tokyo"\n')
     monkeypatch.setenv("ETT_CONFIG", str(settings))
     capsys.readouterr()
@@ -922,14 +968,13 @@ def test_a_backup_that_fails_leaves_nothing_behind(
 
 
 def test_a_backup_that_settings_do_not_fit_is_refused_before_anything_is_replaced(
-    warehouse: Path,
+    pruned: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     other = tmp_path / "other"
-    warehouse_command("prune", warehouse, "--before", "2026-03-06")
-    warehouse_command("backup", warehouse, tmp_path / "backup")
+    warehouse_command("backup", pruned, tmp_path / "backup")
     ingest(other, write_dump(tmp_path / "a.jsonl", life("a")))
     before, files = (other / "warehouse.duckdb").read_bytes(), set(other.rglob("*"))
     (tmp_path / "ett.toml").write_text('timezone = "Asia/Tokyo"\n')
@@ -1045,23 +1090,38 @@ def end(warehouse: Path, place: str, times: int, command: str, *arguments: objec
     assert 9 == ended.returncode, ended.stderr
 
 
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_dump(tmp_path_factory.mktemp("late") / "more.jsonl", later(9, life("late")))
+
+
+@pytest.fixture(scope="module")
+def never_ended(months: Path, late: Path) -> Path:
+    """What comes of the warehouse and more of which no rebuild was ended."""
+    shutil.copytree(months, late.with_name("sound"))
+    ingest(late.with_name("sound"), late)
+    return late.with_name("sound")
+
+
 @pytest.mark.parametrize(
     ("place", "times"), [("set_facts_aside", 1), ("write", 1), ("write", 2), ("_roll_up", 1)]
 )
 def test_a_rebuild_that_was_ended_is_said_and_begun_again_by_the_next_ingest(
-    warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, times: int
+    warehouse: Path,
+    late: Path,
+    never_ended: Path,
+    capsys: pytest.CaptureFixture[str],
+    place: str,
+    times: int,
 ) -> None:
-    more = write_dump(tmp_path / "more.jsonl", later(9, life("late")))
-    shutil.copytree(warehouse, tmp_path / "sound")
-    ingest(tmp_path / "sound", more)
     end(warehouse, place, times, "rebuild", "rebuild")
     status = warehouse_command("check", warehouse)
     said = capsys.readouterr().out
-    ingest(warehouse, more)
+    ingest(warehouse, late)
 
     assert 1 == status
     assert "the facts are not whole: computing them anew was ended. Run `ett-war" in said
-    assert {} == differences(tmp_path / "sound", warehouse)
+    assert {} == differences(never_ended, warehouse)
     assert 0 == warehouse_command("check", warehouse)
 
 
