@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,61 @@ from ingest import plan
 from tests.ingest.test_training_log_collector import MEGATRON
 from tests.ingest.warehouses import alive, differences, kept, life
 from tests.queries.engine import ingest, rows, write_dump
+
+# a story of files that change: before each ingest it gives what to ingest of them
+Story = Iterator[list[object]]
+
+
+def live(warehouse: Path, *stories: Story) -> None:
+    """Ingest together what the stories give first, then what they give second, and so on."""
+    for given in zip_longest(*stories, fillvalue=()):
+        ingest(warehouse, *chain(*given))
+
+
+def text_of(job: str) -> str:
+    """A log like no other job's."""
+    return MEGATRON.replace("/ckpt/gpt", f"/ckpt/{job}") + f"the end of {job}\n"
+
+
+def half_of(job: str) -> str:
+    """Up to a save whose end is not there yet."""
+    text = text_of(job)
+    return text[: text.index("  successfully saved")]
+
+
+MOVED = ["x.log.1", "x.log.gz", "x.log.1.gz", "x.log-20260301.gz"]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the logs of the stories below, each in its own, and their warehouse."""
+    folder = tmp_path_factory.mktemp("ledger")
+    rotated = (rotated_log(made(folder / f"rotated to {moved}"), moved) for moved in MOVED)
+    live(
+        folder / "warehouse",
+        log_that_is_written_anew(made(folder / "anew")),
+        log_that_grows(made(folder / "grown")),
+        text_that_begins_like_another(made(folder / "alike")),
+        *rotated,
+        log_with_more_in_it_when_it_is_compressed(made(folder / "more")),
+        dump_that_is_packed_anew(made(folder / "packed")),
+        same_name_in_two_folders(made(folder / "named")),
+    )
+    return folder
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def rows_of(folder: Path, select: str, order: str = "all") -> list[tuple[object, ...]]:
+    """Run a select on what came of the files of one story."""
+    return rows(
+        folder.parent / "warehouse",
+        f"{select} where starts_with(file, ?) order by {order}",
+        [f"{folder}/"],
+    )
 
 
 def test_every_dump_stands_in_the_ledger_as_it_was(tmp_path: Path) -> None:
@@ -65,74 +122,100 @@ def test_a_dump_that_is_known_is_told_with_its_first_name(
     assert 1 == len(rows(tmp_path / "warehouse", "from ingested_files"))
 
 
-def test_a_log_that_is_written_anew_to_the_same_length_is_another_dump(tmp_path: Path) -> None:
-    log, warehouse = tmp_path / "log.jsonl", tmp_path / "warehouse"
+def log_that_is_written_anew(folder: Path) -> Story:
+    log = folder / "log.jsonl"
     for jobs in ("a", "b", "bc", "bd"):
-        write_dump(log, (alive(job) for job in jobs))
-        ingest(warehouse, log)
+        yield [write_dump(log, (alive(f"anew {job}") for job in jobs))]
     with log.open("a") as file:
-        file.write(json.dumps(alive("e", own=1)) + "\n")
-    ingest(warehouse, log)
+        file.write(json.dumps(alive("anew e", own=1)) + "\n")
+    yield [log]
 
-    assert [("a",), ("b",), ("c",), ("d",), ("e",)] == rows(
-        warehouse, "select job_id from jobs order by 1"
+
+def test_a_log_that_is_written_anew_to_the_same_length_is_another_dump(logs: Path) -> None:
+    assert [(f"anew {job}",) for job in "abcde"] == rows(
+        logs / "warehouse", "select job_id from jobs where job_id like 'anew %' order by 1"
     )
-    assert [('{"own":1}',)] == kept(warehouse, "select attrs from events where attrs is not null")
+    assert [('{"own":1}',)] == kept(
+        logs / "warehouse",
+        "select attrs from events inner join job_keys using (job_no) "
+        "where attrs is not null and job_key like 'anew %'",
+    )
 
 
-def test_a_log_that_grew_is_known_whole(tmp_path: Path) -> None:
-    log, warehouse = tmp_path / "log.jsonl", tmp_path / "warehouse"
+def log_that_grows(folder: Path) -> Story:
+    log = folder / "log.jsonl"
     for _ in range(3):
         with log.open("a") as file:
-            file.write(json.dumps(alive("a", log.stat().st_size)) + "\n")
+            file.write(json.dumps(alive("grown", log.stat().st_size)) + "\n")
             file.write("broken\n")
-        ingest(warehouse, log)
+        yield [log]
 
-    assert [(1, 0), (1, 0), (1, 3)] == rows(
-        warehouse, "select events, rejected from ingested_files order by bytes"
+
+def test_a_log_that_grew_is_known_whole(logs: Path) -> None:
+    assert [(1, 0), (1, 0), (1, 3)] == rows_of(
+        logs / "grown", "select events, rejected from ingested_files", "bytes"
     )
-    assert [(2,), (4,), (6,)] == rows(warehouse, "select line_number from rejected_lines")
-
-
-def test_a_text_that_grew_tells_what_it_would_have_told_whole(tmp_path: Path) -> None:
-    log = tmp_path / "train" / "megatron.log"
-    log.parent.mkdir()
-    # up to a save whose end is not there yet
-    log.write_text(MEGATRON[: MEGATRON.index("  successfully saved")], encoding="utf-8")
-    ingest(tmp_path / "grown", log)
-    log.write_text(MEGATRON, encoding="utf-8")
-    for warehouse in ("grown", "whole"):
-        ingest(tmp_path / warehouse, log)
-
-    assert {} == differences(tmp_path / "whole", tmp_path / "grown")
-    assert rows(tmp_path / "whole", "select file, events from ingested_files") == rows(
-        tmp_path / "grown", "select file, events from ingested_files"
+    assert [(2,), (4,), (6,)] == rows_of(
+        logs / "grown", "select line_number from rejected_lines", "line_number"
     )
 
 
-HALF = MEGATRON[: MEGATRON.index("  successfully saved")]
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs that grow from one ingest to the next: `grown`, and `once` of what came of them."""
+    folder = tmp_path_factory.mktemp("texts")
+    logs = made(folder / "logs")
+    with pytest.MonkeyPatch.context() as patch:
+        live(
+            folder / "grown",
+            text_that_grows(made(logs / "train")),
+            logs_from_folder_to_folder(made(logs / "runs"), patch),
+            *(
+                text_that_grows_before_it_is_moved(made(logs / name), moved)
+                for moved, name in NAMES.items()
+            ),
+        )
+    ingest(folder / "once", logs)
+    return folder
 
 
-@pytest.mark.parametrize(("content", "half"), [(MEGATRON, HALF), ("", "")])
-def test_a_log_that_grew_is_known_from_whatever_folder_it_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, half: str
-) -> None:
+def text_that_grows(folder: Path) -> Story:
+    for text in (half_of("megatron"), text_of("megatron")):
+        (folder / "megatron.log").write_text(text, encoding="utf-8")
+        yield [folder / "megatron.log"]
+
+
+def test_a_text_that_grew_tells_what_it_would_have_told_whole(texts: Path) -> None:
+    files = "select file, events from ingested_files where file like '%/megatron.log'"
+
+    assert {} == differences(texts / "once", texts / "grown")
+    assert 1 == len(rows(texts / "once", files))
+    assert rows(texts / "once", files) == rows(texts / "grown", files)
+
+
+def logs_from_folder_to_folder(folder: Path, patch: pytest.MonkeyPatch) -> Story:
     native = [json.dumps(event) + "\n" for event in life("a")]
-    log, warehouse = tmp_path / "runs" / "x.log", tmp_path / "warehouse"
-    log.parent.mkdir()
-    log.write_text(half or native[0])
-    ingest(warehouse, log)
-    log.write_text(content or "".join(native))
-    monkeypatch.chdir(log.parent)
-    ingest(warehouse, "x.log")
-    monkeypatch.chdir(tmp_path)
-    ingest(warehouse, "./runs")
-    ingest(tmp_path / "once", log)
+    told = {"x.log": (half_of("x"), text_of("x")), "native.log": (native[0], "".join(native))}
+    for name, (begun, _) in told.items():
+        (folder / name).write_text(begun)
+    yield [folder / name for name in told]
+    for name, (_, whole) in told.items():
+        (folder / name).write_text(whole)
+    patch.chdir(folder)
+    yield [*told]
+    patch.chdir(folder.parent)
+    yield ["./runs"]
 
-    assert {} == differences(tmp_path / "once", warehouse)
-    assert {str(log)} == {file for (file,) in rows(warehouse, "select file from ingested_files")}
-    assert rows(tmp_path / "once", "select max(bytes) from ingested_files") == rows(
-        warehouse, "select max(bytes) from ingested_files"
+
+@pytest.mark.parametrize("name", ["x.log", "native.log"])
+def test_a_log_that_grew_is_known_from_whatever_folder_it_is_given(texts: Path, name: str) -> None:
+    log = texts / "logs" / "runs" / name
+    of_log = f"from ingested_files where file like '%/{name}'"
+
+    assert {} == differences(texts / "once", texts / "grown")
+    assert {str(log)} == {file for (file,) in rows(texts / "grown", f"select file {of_log}")}
+    assert rows(texts / "once", f"select max(bytes) {of_log}") == rows(
+        texts / "grown", f"select max(bytes) {of_log}"
     )
 
 
@@ -153,50 +236,64 @@ def test_logs_of_one_name_are_the_jobs_of_their_folders_from_wherever_they_are_g
     assert {} == differences(tmp_path / "once", tmp_path / "warehouse")
 
 
-@pytest.mark.parametrize("moved", ["x.log.1", "x.log.gz", "x.log.1.gz", "x.log-20260301.gz"])
-def test_a_text_that_grew_before_it_was_moved_is_read_as_a_whole(
-    tmp_path: Path, moved: str
-) -> None:
-    log, warehouse = tmp_path / "runs" / "x.log", tmp_path / "warehouse"
-    log.parent.mkdir()
-    log.write_text(HALF)
-    ingest(warehouse, log)
-    log.write_text(MEGATRON.splitlines(keepends=True)[-1])
-    content = MEGATRON.encode()
-    target = log.with_name(moved)
+NAMES = dict(zip(MOVED, "pqrs", strict=True))  # of the jobs of the logs that are moved
+
+
+def text_that_grows_before_it_is_moved(folder: Path, moved: str) -> Story:
+    name = NAMES[moved]
+    log = folder / f"{name}.log"
+    log.write_text(half_of(name))
+    yield [log]
+    log.write_text("".join(text_of(name).splitlines(keepends=True)[-2:]))
+    content = text_of(name).encode()
+    target = folder / moved.replace("x", name)
     target.write_bytes(gzip.compress(content) if moved.endswith("gz") else content)
-    ingest(warehouse, log.parent)
-    ingest(tmp_path / "once", log.parent)
-
-    files = "select file, bytes, events from ingested_files order by file"
-    assert {} == differences(tmp_path / "once", warehouse)
-    assert rows(tmp_path / "once", files) == rows(warehouse, files)
+    yield [folder]
 
 
-def test_a_text_that_begins_like_another_one_leaves_it_alone(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text(MEGATRON[: MEGATRON.index("  successfully saved")])
-    ingest(tmp_path / "warehouse", tmp_path / "run")
-    (tmp_path / "run.1").write_text(MEGATRON, encoding="utf-8")
-    ingest(tmp_path / "warehouse", tmp_path / "run.1")
+@pytest.mark.parametrize("moved", MOVED)
+def test_a_text_that_grew_before_it_was_moved_is_read_as_a_whole(texts: Path, moved: str) -> None:
+    name = NAMES[moved]
+    files = (
+        "select file, bytes, events from ingested_files "
+        f"where parse_dirpath(file) like '%/{name}' order by file"
+    )
 
-    assert [str(tmp_path / "run"), str(tmp_path / "run.1")] == [
-        file
-        for (file,) in rows(tmp_path / "warehouse", "select file from ingested_files order by 1")
-    ]
+    assert {} == differences(texts / "once", texts / "grown")
+    assert moved.replace("x", name) in str(rows(texts / "once", files))
+    assert rows(texts / "once", files) == rows(texts / "grown", files)
 
 
-@pytest.mark.parametrize("moved", ["x.log.1", "x.log.gz", "x.log.1.gz", "x.log-20260301.gz"])
-def test_a_log_that_was_rotated_or_compressed_is_known(tmp_path: Path, moved: str) -> None:
-    log, warehouse = tmp_path / "x.log", tmp_path / "warehouse"
-    content = json.dumps(alive("a")).encode() + b"\nbroken\n"
+def text_that_begins_like_another(folder: Path) -> Story:
+    for name, text in (("run", half_of("alike")), ("run.1", text_of("alike"))):
+        (folder / name).write_text(text, encoding="utf-8")
+        yield [folder / name]
+
+
+def test_a_text_that_begins_like_another_one_leaves_it_alone(logs: Path) -> None:
+    folder = logs / "alike"
+
+    assert [(str(folder / "run"),), (str(folder / "run.1"),)] == rows_of(
+        folder, "select file from ingested_files"
+    )
+
+
+def rotated_log(folder: Path, moved: str) -> Story:
+    log = folder / "x.log"
+    content = json.dumps(alive(folder.name)).encode() + b"\nbroken\n"
     log.write_bytes(content)
-    ingest(warehouse, log)
+    yield [log]
     log.unlink()
-    (tmp_path / moved).write_bytes(gzip.compress(content) if moved.endswith("gz") else content)
-    ingest(warehouse, tmp_path / moved)
+    (folder / moved).write_bytes(gzip.compress(content) if moved.endswith("gz") else content)
+    yield [folder / moved]
 
-    assert [(str(log), 1, 1)] == rows(
-        warehouse, "select file, events, rejected from ingested_files"
+
+@pytest.mark.parametrize("moved", MOVED)
+def test_a_log_that_was_rotated_or_compressed_is_known(logs: Path, moved: str) -> None:
+    folder = logs / f"rotated to {moved}"
+
+    assert [(str(folder / "x.log"), 1, 1)] == rows_of(
+        folder, "select file, events, rejected from ingested_files"
     )
 
 
@@ -214,64 +311,101 @@ def test_a_rotated_log_is_known_from_an_earlier_batch_of_the_same_ingest(
     )
 
 
-def test_lines_that_came_just_before_a_log_was_compressed_are_loaded(tmp_path: Path) -> None:
-    log, warehouse = tmp_path / "x.log", tmp_path / "warehouse"
-    content = json.dumps(alive("a")).encode() + b"\nbroken\n"
-    log.write_bytes(content)
-    ingest(warehouse, log)
-    more = json.dumps(alive("b")).encode() + b"\n"
-    (tmp_path / "x.log.1.gz").write_bytes(gzip.compress(content + more))
-    ingest(warehouse, tmp_path / "x.log.1.gz")
-
-    assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
-    assert [(2, "not_json")] == rows(warehouse, "select line_number, reason from rejected_lines")
+def log_with_more_in_it_when_it_is_compressed(folder: Path) -> Story:
+    content = json.dumps(alive("before")).encode() + b"\nbroken\n"
+    (folder / "x.log").write_bytes(content)
+    yield [folder / "x.log"]
+    more = json.dumps(alive("just before")).encode() + b"\n"
+    (folder / "x.log.1.gz").write_bytes(gzip.compress(content + more))
+    yield [folder / "x.log.1.gz"]
 
 
-def test_a_dump_that_is_packed_anew_lists_its_bad_lines_once(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    content = json.dumps(alive("a")).encode() + b"\nbroken\n"
-    (tmp_path / "a.gz").write_bytes(gzip.compress(content))
-    (tmp_path / "a.zst").write_bytes(zstandard.compress(content))
-    ingest(warehouse, tmp_path / "a.gz", tmp_path / "a.zst")
-    (tmp_path / "moved").write_bytes(content)
-    ingest(warehouse, tmp_path / "moved")
+def test_lines_that_came_just_before_a_log_was_compressed_are_loaded(logs: Path) -> None:
+    assert [("before",), ("just before",)] == rows(
+        logs / "warehouse", "select job_id from jobs where job_id like '%before' order by 1"
+    )
+    assert [(2, "not_json")] == rows_of(
+        logs / "more", "select line_number, reason from rejected_lines"
+    )
+
+
+def dump_that_is_packed_anew(folder: Path) -> Story:
+    content = json.dumps(alive("packed")).encode() + b"\nbroken\n"
+    (folder / "a.gz").write_bytes(gzip.compress(content))
+    (folder / "a.zst").write_bytes(zstandard.compress(content))
+    yield [folder / "a.gz", folder / "a.zst"]
+    (folder / "moved").write_bytes(content)
+    yield [folder / "moved"]
     # bad in another place: not the same dump
-    (tmp_path / "other").write_bytes(b"\n" + content)
-    ingest(warehouse, tmp_path / "other")
+    (folder / "other").write_bytes(b"\n" + content)
+    yield [folder / "other"]
 
-    assert [("a.gz", 1, 1), ("a.zst", 0, 0), ("moved", 0, 0), ("other", 0, 1)] == rows(
-        warehouse, "select parse_filename(file), events, rejected from ingested_files order by 1"
+
+def test_a_dump_that_is_packed_anew_lists_its_bad_lines_once(logs: Path) -> None:
+    assert [("a.gz", 1, 1), ("a.zst", 0, 0), ("moved", 0, 0), ("other", 0, 1)] == rows_of(
+        logs / "packed", "select parse_filename(file), events, rejected from ingested_files", "1"
     )
-    assert [("a.gz", 2), ("other", 3)] == rows(
-        warehouse, "select parse_filename(file), line_number from rejected_lines order by 1"
+    assert [("a.gz", 2), ("other", 3)] == rows_of(
+        logs / "packed", "select parse_filename(file), line_number from rejected_lines", "1"
     )
 
 
-def test_the_same_name_in_another_folder_is_another_dump(tmp_path: Path) -> None:
-    for job in "ab":
-        (tmp_path / job).mkdir()
-        write_dump(tmp_path / job / "log.jsonl", [alive(job)])
-    ingest(tmp_path / "warehouse", tmp_path)
-
-    assert [("a",), ("b",)] == rows(tmp_path / "warehouse", "select job_id from jobs order by 1")
+def same_name_in_two_folders(folder: Path) -> Story:
+    for name in "ab":
+        write_dump(made(folder / name) / "log.jsonl", [alive(f"named in {name}")])
+    yield [folder]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_the_same_name_in_another_folder_is_another_dump(logs: Path) -> None:
+    assert [("named in a",), ("named in b",)] == rows(
+        logs / "warehouse", "select job_id from jobs where job_id like 'named %' order by 1"
+    )
+
+
+PACKS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.compress]
+
+
+@pytest.fixture(scope="module")
+def mistaken_for_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text packed in each way in a folder of its own, and what comes of all as what they are."""
+    folder = tmp_path_factory.mktemp("mistaken")
+    for number, pack in enumerate(PACKS):
+        text = text_of(f"run-{number}")
+        (made(folder / f"run-{number}") / "train.log").write_bytes(pack(text.encode()))
+    ingest(folder / "plain", *folder.glob("run-*"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def loaded_as_what_they_are(mistaken_for_events: Path) -> Callable[..., tuple[Path, list[int]]]:
+    """Ingest all of them as events, and then twice as they are named: where, and what it gave."""
+
+    @cache
+    def load(*named: str) -> tuple[Path, list[int]]:
+        warehouse = mistaken_for_events / f"warehouse{''.join(named)}"
+        dumps = sorted(mistaken_for_events.glob("run-*/train.log"))
+        options = [["--format", "events"], named, named]
+        return warehouse, [ingest(warehouse, *each, *dumps) for each in options]
+
+    return load
+
+
+@pytest.mark.parametrize("pack", PACKS)
 @pytest.mark.parametrize("named", [["--format", "training-log"], []])
 def test_a_dump_that_told_nothing_as_what_it_was_not_is_loaded_as_what_it_is(
-    named: list[str], pack: Callable[[bytes], bytes], tmp_path: Path
+    mistaken_for_events: Path,
+    loaded_as_what_they_are: Callable[..., tuple[Path, list[int]]],
+    named: list[str],
+    pack: Callable[[bytes], bytes],
 ) -> None:
-    (tmp_path / "train.log").write_bytes(pack(MEGATRON.encode()))
-    mistaken = ingest(tmp_path / "warehouse", "--format", "events", tmp_path / "train.log")
-    ingest(tmp_path / "warehouse", *named, tmp_path / "train.log")
-    again = ingest(tmp_path / "warehouse", *named, tmp_path / "train.log")
-    ingest(tmp_path / "plain", tmp_path / "train.log")
+    warehouse, (mistaken, _, again) = loaded_as_what_they_are(*named)
+    dump = mistaken_for_events / f"run-{PACKS.index(pack)}" / "train.log"
 
     assert (2, 0) == (mistaken, again)
     assert [("training-log", 0)] == rows(
-        tmp_path / "warehouse", "select format, rejected from ingested_files"
+        warehouse, "select format, rejected from ingested_files where file = ?", [str(dump)]
     )
-    assert {} == differences(tmp_path / "warehouse", tmp_path / "plain")
+    assert {} == differences(warehouse, mistaken_for_events / "plain")
 
 
 def test_a_dump_that_told_something_as_what_it_was_not_says_what_helps(
@@ -288,6 +422,15 @@ def test_a_dump_that_told_something_as_what_it_was_not_says_what_helps(
     ) in capsys.readouterr().out
 
 
+@pytest.fixture(scope="module")
+def known_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text that is loaded into the warehouse beside it."""
+    dump = tmp_path_factory.mktemp("known") / "train.log"
+    dump.write_text(MEGATRON)
+    ingest(dump.with_name("warehouse"), dump)
+    return dump
+
+
 @pytest.mark.parametrize(
     ("asked", "otherwise"),
     [
@@ -298,15 +441,12 @@ def test_a_dump_that_told_something_as_what_it_was_not_says_what_helps(
     ],
 )
 def test_a_dump_that_is_known_is_said_not_to_be_read_as_it_is_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], otherwise: str | None
+    known_text: Path, capsys: pytest.CaptureFixture[str], asked: list[str], otherwise: str | None
 ) -> None:
-    dump = tmp_path / "train.log"
-    dump.write_text(MEGATRON)
-    ingest(tmp_path / "warehouse", dump)
-    ingest(tmp_path / "warehouse", *asked, dump)
+    ingest(known_text.with_name("warehouse"), *asked, known_text)
 
     told = capsys.readouterr().out
-    assert f"it is loaded already, as training-log from {dump}" in told
+    assert f"it is loaded already, as training-log from {known_text}" in told
     if otherwise is None:
         assert "It was read with" not in told
     else:
