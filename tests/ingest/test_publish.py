@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 import duckdb
@@ -27,18 +28,32 @@ ENDLESS = "select sum(a.range * b.range) from range(9000000) a, range(9000000) b
 
 def ingest_jobs(folder: Path, *jobs: str) -> Path:
     folder.mkdir(exist_ok=True)
-    for number, job in enumerate(jobs):
-        dump = write_dump(folder / f"{job}.jsonl", life(job, 600 + number))
+    for job in jobs:
+        dump = write_dump(folder / f"{job}.jsonl", life(job, 600 + "abcdefgh".index(job)))
         ingest(folder / "warehouse", dump)
     return folder / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A warehouse that gets one job after the other, as it was after each, by the jobs it has."""
+    folder = tmp_path_factory.mktemp("grown")
+    return {
+        jobs: shutil.copytree(ingest_jobs(folder, jobs[-1]), folder / jobs)
+        for jobs in accumulate("abcdef")
+    }
+
+
+def copy_of(warehouse: Path, folder: Path) -> Path:
+    return shutil.copytree(warehouse, folder / "warehouse")
 
 
 def serving(warehouse: Path) -> list[str]:
     return sorted(path.name for path in warehouse.glob("serving-*"))
 
 
-def test_the_last_three_publications_stay_with_their_detail(tmp_path: Path) -> None:
-    warehouse = ingest_jobs(tmp_path, *"abcdef")
+def test_the_last_three_publications_stay_with_their_detail(grown: dict[str, Path]) -> None:
+    warehouse = grown["abcdef"]
     listed = set()
     for name in serving(warehouse):
         with duckdb.connect(str(warehouse / name), read_only=True) as reader:
@@ -50,8 +65,10 @@ def test_the_last_three_publications_stay_with_their_detail(tmp_path: Path) -> N
     assert listed == there
 
 
-def test_detail_that_only_an_older_publication_lists_goes_with_it(tmp_path: Path) -> None:
-    warehouse = ingest_jobs(tmp_path, "a")
+def test_detail_that_only_an_older_publication_lists_goes_with_it(
+    grown: dict[str, Path], tmp_path: Path
+) -> None:
+    warehouse = copy_of(grown["a"], tmp_path)
     [told_first] = (warehouse / "detail").iterdir()
     stays = []
     for day in (1, 2, 3):  # told anew, the job stands in another file
@@ -61,17 +78,14 @@ def test_detail_that_only_an_older_publication_lists_goes_with_it(tmp_path: Path
     assert [True, True, False] == stays
 
 
-def test_a_publication_never_changes_once_it_is_named(tmp_path: Path) -> None:
-    warehouse = ingest_jobs(tmp_path, "a")
-    first = published(warehouse)
-    before = first.read_bytes()
-    ingest_jobs(tmp_path, "b", "c")
+def test_a_publication_never_changes_once_it_is_named(grown: dict[str, Path]) -> None:
+    first = published(grown["a"])
 
-    assert before == first.read_bytes()
+    assert first.read_bytes() == (grown["abc"] / first.name).read_bytes()
 
 
 def test_the_rest_is_whole_though_what_got_worse_is_there_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grown: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve = model.serve
 
@@ -87,10 +101,9 @@ def test_the_rest_is_whole_though_what_got_worse_is_there_first(
             time.sleep(0.01)
         serve(connection)
 
-    early = contents(ingest_jobs(tmp_path / "early", "a", "b"))
     monkeypatch.setattr(model, "serve", late)
 
-    assert early == contents(ingest_jobs(tmp_path / "late", "a", "b"))
+    assert contents(grown["ab"]) == contents(ingest_jobs(tmp_path, "a", "b"))
 
 
 def test_a_publication_that_is_stopped_waits_for_no_query_of_the_detector(
@@ -248,9 +261,9 @@ def written(warehouse: Path) -> dict[str, list[tuple[int, frozenset[object]]]]:
 
 
 def test_a_base_that_is_gone_or_that_another_release_served_is_not_built_upon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grown: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    warehouse = ingest_jobs(tmp_path, *"abcdef")
+    warehouse = copy_of(grown["abcdef"], tmp_path)
     published(warehouse).unlink()
     ingest_jobs(tmp_path, "g")
     monkeypatch.setattr(model, "fingerprint", lambda: "of another release")
@@ -259,21 +272,28 @@ def test_a_base_that_is_gone_or_that_another_release_served_is_not_built_upon(
     assert [(8,)] == rows(warehouse, "select count(*) from jobs")
 
 
+@pytest.fixture(scope="module")
+def seven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six jobs in the warehouse `first`; and `whole`, which has another one from `g.jsonl` too."""
+    folder = tmp_path_factory.mktemp("seven")
+    six = write_dump(folder / "abcdef.jsonl", chain.from_iterable(map(life, "abcdef")))
+    ingest(folder / "first", six)
+    shutil.copytree(folder / "first", folder / "whole")
+    ingest(folder / "whole", write_dump(folder / "g.jsonl", life("g")))
+    return folder
+
+
 @pytest.mark.parametrize("copied", [0, 4096])
 @pytest.mark.parametrize("refusal", [OSError(errno.EXDEV, "another device"), None])
 def test_a_base_is_copied_whole_where_the_system_copies_none_or_a_part_of_it(
+    seven: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     refusal: OSError | None,
     copied: int,
 ) -> None:
-    dumps = [
-        write_dump(tmp_path / f"{jobs}.jsonl", chain.from_iterable(map(life, jobs)))
-        for jobs in ("abcdef", "g")
-    ]
-    for dump in dumps:
-        ingest(tmp_path / "whole", dump)
+    warehouse = copy_of(seven / "first", tmp_path)
     copies: list[int] = []
 
     def copy(source: int, target: int, count: int) -> int:
@@ -283,12 +303,11 @@ def test_a_base_is_copied_whole_where_the_system_copies_none_or_a_part_of_it(
         return os.sendfile(target, source, None, copies[-1]) if len(copies) == 1 else 0
 
     monkeypatch.setattr(os, "copy_file_range", copy)
-    for dump in dumps:
-        ingest(tmp_path / "other", dump)
+    ingest(warehouse, seven / "g.jsonl")
 
     assert copies
     assert "is no base to build on" not in caplog.text
-    assert contents(tmp_path / "whole") == contents(tmp_path / "other")
+    assert contents(seven / "whole") == contents(warehouse)
 
 
 def test_evidence_that_another_release_told_is_not_built_upon(
@@ -307,8 +326,10 @@ def test_evidence_that_another_release_told_is_not_built_upon(
     assert ours != model.fingerprint()
 
 
-def test_a_reader_that_has_a_publication_open_keeps_it(tmp_path: Path) -> None:
-    warehouse = ingest_jobs(tmp_path, "a")
+def test_a_reader_that_has_a_publication_open_keeps_it(
+    grown: dict[str, Path], tmp_path: Path
+) -> None:
+    warehouse = copy_of(grown["a"], tmp_path)
     with duckdb.connect(str(published(warehouse)), read_only=True) as reader:
         ingest_jobs(tmp_path, *"bcde")
 
@@ -317,9 +338,9 @@ def test_a_reader_that_has_a_publication_open_keeps_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["gone", "no bytes", "no tables"])
 def test_what_is_published_is_not_replaced_where_what_it_was_made_of_is_lost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
+    grown: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
-    warehouse = ingest_jobs(tmp_path, *"abcde")
+    warehouse = copy_of(grown["abcde"], tmp_path)
     lost = warehouse / "warehouse.duckdb"
     lost.unlink()
     if how == "no bytes":
@@ -379,11 +400,14 @@ def test_readers_are_led_to_the_file_that_others_were_merged_into(
 
 @pytest.mark.parametrize("left", [None, 100])
 def test_a_detail_file_that_is_lost_or_damaged_keeps_no_dump_out(
-    left: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    left: int | None,
+    grown: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(detail, "MOST_FILES", 3)
     monkeypatch.setattr(detail, "MERGED_AT_ONCE", 3)
-    warehouse = ingest_jobs(tmp_path, "a")
+    warehouse = copy_of(grown["a"], tmp_path)
     [file] = (warehouse / "detail").iterdir()
     whole = file.read_bytes()
     if left is None:
