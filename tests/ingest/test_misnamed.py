@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +29,16 @@ from tests.ingest.warehouses import differences, kept
 from tests.ingest.watchers import seen, start, until
 from tests.queries.engine import ingest, rows
 
-KINDS = [("run-a", None), ("run-a", "1153"), ("none", "1153"), ("none", None)]
 JOBS = "select job_id from jobs order by all"
 FILES = "select file from ingested_files"
 
 
 def run_of(folder: Path, run_id: str = "run-a", number: str | None = None) -> dict[str, Path]:
-    """All files of a run that failed once, by what they are."""
-    told = {"run_id": run_id}
+    """All files of a run that failed once, by what they are. The folder's number is in their
+    content: no two runs tell the same.
+    """
+    own = folder.name.removeprefix("llama-")
+    told, host = {"run_id": run_id}, f"node-{own}"
     agent = [
         *([f"SLURM_JOB_ID={number}"] if number else []),
         *begins(0, **told),
@@ -42,19 +48,21 @@ def run_of(folder: Path, run_id: str = "run-a", number: str | None = None) -> di
         *finishes(120),
     ]
     trained = [
-        f"2026-11-20 05:42:{second:02d},000 INFO step {second}/99 | loss 2.5"
+        f"2026-11-20 05:42:{second:02d},000 INFO step {second}/99 | loss 2.{own}"
         for second in range(5, 59, 6)
     ]
     saves = [
         json.dumps(checkpoint("save", event, seconds, "1", path=f"{folder}/step_7"))
         for event, seconds in (("start", 40), ("end", 44))
     ]
-    own = f"logs/{run_id}_abcd1234/attempt_0/0/error.json"
+    worker = f"logs/{run_id}_abcd1234/attempt_0/0"
     return {
         "saves": written(folder, *saves, name="torch_loggers/dcp_rank0.jsonl"),
         "trainer": written(folder, *trained, name="logs/train.log"),
-        "error": written(folder, error_file("E: 1", 59), name=own),
-        "records": written(folder, *recorded(*launched(1, **told)), name="elastic/events.jsonl"),
+        "error": written(folder, error_file(f"E: {own}", 59), name=f"{worker}/error.json"),
+        "records": written(
+            folder, *recorded(*launched(1, **told, host=host)), name="elastic/events.jsonl"
+        ),
         "agent": written(folder, *agent, name="agent.log"),
     }
 
@@ -75,53 +83,147 @@ def put(files: dict[str, Path], *names: str, aside: Path) -> list[Path]:
     return [files[name] for name in names]
 
 
-@pytest.mark.parametrize(("run_id", "number"), KINDS)
-def test_a_run_that_is_named_last_is_one_job(
-    tmp_path: Path, run_id: str, number: str | None
-) -> None:
-    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7", run_id, number)
-    ingest(once, tmp_path / "fleet")
-
-    ingest(late, *put(files, "saves", "trainer", aside=aside))
-    before = rows(late, JOBS)
-    put(files, *files, aside=aside)
-    ingest(late, *(files[name] for name in ("records", "error", "agent")))
-
-    assert [("llama-7",)] == before
-    assert {} == differences(once, late)
+# a story of one run: before each ingest it gives what to ingest of it
+Story = Iterator[list[object]]
 
 
-def test_files_of_a_run_may_come_one_by_one(tmp_path: Path) -> None:
-    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7", "none", "1153")
-    ingest(once, tmp_path / "fleet")
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The warehouse of all stories, and the one of all that was there in the end, read at once."""
 
-    there: list[str] = []
+    once: Path
+    late: Path
+    jobs_before: list[tuple[Any, ...]]  # after the first ingest
+    warned: str
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    folder = tmp_path_factory.mktemp("misnamed")
+    once, late = folder / "once", folder / "late"
+    jobs_before: list[tuple[Any, ...]] = []
+    (folder / "fleet").mkdir()
+    (folder / "link").symlink_to(folder / "fleet")
+    with pytest.MonkeyPatch.context() as patch, warnings() as warned:
+        stories = [story(folder / "fleet" / name, patch) for name, story in STORIES.items()]
+        for given in zip_longest(*stories, fillvalue=()):
+            ingest(late, *chain(*given))
+            jobs_before = jobs_before or rows(late, JOBS)
+        ingest(once, folder / "fleet")
+    return Fleet(once, late, jobs_before, "\n".join(warned))
+
+
+@contextmanager
+def warnings() -> Iterator[list[str]]:
+    """What ingests warn of meanwhile."""
+    said: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    handler = Kept(logging.WARNING)
+    logging.getLogger("ingest").addHandler(handler)
+    yield said
+    logging.getLogger("ingest").removeHandler(handler)
+
+
+def aside_of(folder: Path) -> Path:
+    return folder.parents[1] / f"aside of {folder.name}"
+
+
+def named_last(run_id: str, number: str | None) -> Callable[[Path, pytest.MonkeyPatch], Story]:
+    def story(folder: Path, _: pytest.MonkeyPatch) -> Story:
+        files, aside = run_of(folder, run_id, number), aside_of(folder)
+        yield [*put(files, "saves", "trainer", aside=aside)]
+        put(files, *files, aside=aside)
+        yield [files[name] for name in ("records", "error", "agent")]
+
+    return story
+
+
+def one_by_one(folder: Path, _: pytest.MonkeyPatch) -> Story:
+    files, there = run_of(folder, "none", "1155"), list[str]()
     for name in ("trainer", "error", "saves", "agent", "records"):
         there.append(name)
-        put(files, *there, aside=aside)
-        ingest(late, files[name])
+        put(files, *there, aside=aside_of(folder))
+        yield [files[name]]
 
-    assert {} == differences(once, late)
+
+def given_again(folder: Path, _: pytest.MonkeyPatch) -> Story:
+    files, aside = run_of(folder, "run-6"), aside_of(folder)
+    yield [*put(files, "saves", "trainer", aside=aside)]
+    put(files, *files, aside=aside)
+    yield [folder]
+    yield [folder]
+
+
+def given_by(place: str) -> Callable[[Path, pytest.MonkeyPatch], Story]:
+    def story(folder: Path, patch: pytest.MonkeyPatch) -> Story:
+        files, aside = run_of(folder, f"run of {place}"), aside_of(folder)
+        put(files, "saves", "trainer", aside=aside)
+        if place == "folder":
+            patch.chdir(folder)
+            yield ["."]
+            patch.chdir(folder.parents[1])
+        else:
+            yield [folder.parents[1] / "link" / folder.name]
+        put(files, "saves", "trainer", "agent", aside=aside)
+        yield [files["agent"]]
+
+    return story
+
+
+def named_by_the_folder_of_a_worker(folder: Path, _: pytest.MonkeyPatch) -> Story:
+    files, aside = run_of(folder, "run-9"), aside_of(folder)
+    yield [*put(files, "saves", aside=aside)]
+    worker = folder / "logs/run-9_abcd1234/attempt_0/0/stdout.log"
+    worker.parent.mkdir(parents=True)
+    (aside / "trainer").rename(worker)
+    yield [worker]
+
+
+def grown(folder: Path, _: pytest.MonkeyPatch) -> Story:
+    files, aside = run_of(folder, "run-10"), aside_of(folder)
+    yield [*put(files, "saves", "trainer", aside=aside)]
+    put(files, *files, aside=aside)
+    with files["trainer"].open("a") as log:
+        log.write("2026-11-20 05:43:10,000 INFO step 90/99 | loss 2.5\n")
+    yield [folder]
+
+
+KINDS = {("run-a", None): 1, ("run-b", "1153"): 2, ("none", "1154"): 3, ("none", None): 4}
+BY = {"folder": 7, "link": 8}
+STORIES = {
+    **{f"llama-{own}": named_last(*kind) for kind, own in KINDS.items()},
+    "llama-5": one_by_one,
+    "llama-6": given_again,
+    **{f"llama-{own}": given_by(place) for place, own in BY.items()},
+    "llama-9": named_by_the_folder_of_a_worker,
+    "llama-10": grown,
+}
+
+
+@pytest.mark.parametrize(("run_id", "number"), KINDS)
+def test_a_run_that_is_named_last_is_one_job(fleet: Fleet, run_id: str, number: str | None) -> None:
+    assert (f"llama-{KINDS[run_id, number]}",) in fleet.jobs_before
+    assert sorted((name,) for name in STORIES) == fleet.jobs_before
+    assert {} == differences(fleet.once, fleet.late)
+
+
+def test_files_of_a_run_may_come_one_by_one(fleet: Fleet) -> None:
+    assert {} == differences(fleet.once, fleet.late)
 
 
 def test_files_that_are_given_again_with_the_one_that_names_them_are_counted_once(
-    tmp_path: Path,
+    fleet: Fleet,
 ) -> None:
-    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7")
-    ingest(once, tmp_path / "fleet")
-
-    ingest(late, *put(files, "saves", "trainer", aside=aside))
-    put(files, *files, aside=aside)
-    ingest(late, tmp_path / "fleet")
-    ingest(late, tmp_path / "fleet")
-
-    assert {} == differences(once, late)
+    assert {} == differences(fleet.once, fleet.late)
     assert [("agent.log",), ("dcp_rank0.jsonl",), ("error.json",), ("events.jsonl",),
             ("train.log",)] == rows(
-        late, "select parse_filename(file) as name from ingested_files order by name"
+        fleet.late,
+        "select parse_filename(file) as name from ingested_files "
+        "where file like '%/llama-6/%' order by name",
     )  # fmt: skip
 
 
@@ -150,35 +252,14 @@ def test_who_is_stopped_between_two_batches_reads_the_others_at_the_next(
     assert {} == differences(once, late)
 
 
-@pytest.mark.parametrize("by", ["folder", "link"])
-def test_they_are_found_whatever_way_they_were_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
-) -> None:
-    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7")
-    (tmp_path / "link").symlink_to(tmp_path / "fleet")
-    put(files, "saves", "trainer", aside=aside)
-    monkeypatch.chdir(tmp_path / "fleet/llama-7")
-    ingest(late, "." if by == "folder" else tmp_path / "link/llama-7")
-    monkeypatch.chdir(tmp_path)
-    put(files, "saves", "trainer", "agent", aside=aside)
-    ingest(late, files["agent"])
-    ingest(once, tmp_path / "fleet")
-
-    assert {} == differences(once, late)
+@pytest.mark.parametrize("by", BY)
+def test_they_are_found_whatever_way_they_were_given(fleet: Fleet, by: str) -> None:
+    assert (f"llama-{BY[by]}",) in fleet.jobs_before
+    assert {} == differences(fleet.once, fleet.late)
 
 
-def test_a_trainers_log_in_torchruns_own_folder_names_them(tmp_path: Path) -> None:
-    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7")
-    ingest(late, *put(files, "saves", aside=aside))
-    worker = tmp_path / "fleet/llama-7/logs/run-a_abcd1234/attempt_0/0/stdout.log"
-    worker.parent.mkdir(parents=True)
-    (aside / "trainer").rename(worker)
-    ingest(late, worker)
-    ingest(once, tmp_path / "fleet")
-
-    assert {} == differences(once, late)
+def test_a_trainers_log_in_torchruns_own_folder_names_them(fleet: Fleet) -> None:
+    assert {} == differences(fleet.once, fleet.late)
 
 
 def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
@@ -233,22 +314,9 @@ def test_one_that_is_gone_or_another_is_told_of(
     assert f"{files['saves']} was loaded before {files['agent']} told" in caplog.text
 
 
-def test_one_that_has_grown_is_read_as_a_whole_when_it_is_given(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    once, late, aside = tmp_path / "once", tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7")
-    ingest(late, *put(files, "saves", "trainer", aside=aside))
-    put(files, *files, aside=aside)
-    with files["trainer"].open("a") as log:
-        log.write("2026-11-20 05:43:10,000 INFO step 90/99 | loss 2.5\n")
-
-    caplog.set_level(logging.WARNING, "ingest")
-    ingest(late, tmp_path / "fleet")
-    ingest(once, tmp_path / "fleet")
-
-    assert {} == differences(once, late)
-    assert "counts twice" not in caplog.text
+def test_one_that_has_grown_is_read_as_a_whole_when_it_is_given(fleet: Fleet) -> None:
+    assert {} == differences(fleet.once, fleet.late)
+    assert "counts twice" not in fleet.warned
 
 
 def test_jobs_that_have_the_name_of_their_folder_are_not_read_again(
