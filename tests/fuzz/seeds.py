@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from ingest.collectors.registry import COLLECTORS
@@ -78,9 +79,9 @@ def real() -> dict[str, list[Lines]]:
     return found
 
 
-def native(seed: int) -> Lines:
+def native(seed: int, lines: int = NATIVE_LINES) -> Lines:
     """Native events, no two of them alike."""
-    return list(_native(seed))[:NATIVE_LINES]
+    return list(islice(_native(seed), lines))
 
 
 def _native(seed: int) -> Iterator[bytes]:

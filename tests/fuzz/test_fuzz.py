@@ -44,7 +44,7 @@ def test_no_accident_to_some_rows_of_sacct_loses_another() -> None:
 
 
 def test_every_line_is_loaded_or_set_aside_under_its_number(tmp_path: Path) -> None:
-    lines, hit = rules.mutated(seeds.native(7)[:1_000], random.Random(7), 0.3)
+    lines, hit = rules.mutated(seeds.native(7, 1_000), random.Random(7), 0.3)
     rules.quarantine_loses_no_line(tmp_path, lines)
 
     assert len(hit) > 100
@@ -56,7 +56,7 @@ def test_every_line_is_loaded_or_set_aside_under_its_number(tmp_path: Path) -> N
 def test_lines_of_any_bytes_among_good_ones_are_set_aside_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, junk: list[bytes], seed: int
 ) -> None:
-    lines = seeds.native(seed % 50)[:40]
+    lines = seeds.native(seed % 50, 40)
     for line in junk:
         lines.insert(seed % len(lines), line.replace(b"\n", b""))
 

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import dumps, fields, unpacking, usual, usual_lines
+from ingest import dumps, fields, plan, unpacking, usual, usual_lines
 from ingest.usual_lines import LeftOver, NotUsual
 from tests.fuzz import seeds
 from tests.fuzz.accidents import mutated
@@ -45,7 +45,7 @@ def line(**changes: object) -> bytes:
 def dumped(rng: random.Random, dumps: int) -> list[bytes]:
     """Lines as dumps have them, most of which say no more than usual."""
     lines = []
-    for each in (each for _ in range(dumps) for each in seeds.native(rng.randrange(10**6))[:1_000]):
+    for each in (each for _ in range(dumps) for each in seeds.native(rng.randrange(10**6), 1_000)):
         if rng.random() < 0.9:
             told = {key: value for key, value in json.loads(each).items() if key in fields.PLAIN}
             each = json.dumps(told, separators=rng.choice([(",", ":"), (", ", ": ")])).encode()
@@ -74,11 +74,11 @@ def loaded(
     return {name: kept(folder, f"select {told} from {name} order by all") for name, told in TABLES}
 
 
-def both_ways(
-    folder: Path, dump: Path, monkeypatch: pytest.MonkeyPatch, *options: str
-) -> tuple[dict[str, list[tuple[Any, ...]]], dict[str, list[tuple[Any, ...]]]]:
+def usually_loaded(
+    folder: Path, dumps: Path, monkeypatch: pytest.MonkeyPatch, *options: str, readings: int = 1
+) -> dict[str, list[tuple[Any, ...]]]:
+    """Like `loaded`, but by compiled code, which is asked to read so often."""
     read: list[int] = []
-    plainly = loaded(folder / "plainly", dump, monkeypatch, *options, fewest=1 << 60)
     with monkeypatch.context() as watched:
         found = usual_lines.read
 
@@ -87,53 +87,80 @@ def both_ways(
             return found(*arguments)
 
         watched.setattr(usual_lines, "read", noted)
-        usually = loaded(folder / "usually", dump, watched, *options, fewest=0)
-    assert read, "the dump was not read as one of usual lines"
+        usually = loaded(folder, dumps, watched, *options, fewest=0)
+    assert readings == len(read), "not all that was given was read as dumps of usual lines"
+    return usually
+
+
+def both_ways(
+    folder: Path,
+    dump: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *options: str,
+    readings: int = 1,
+) -> tuple[dict[str, list[tuple[Any, ...]]], dict[str, list[tuple[Any, ...]]]]:
+    plainly = loaded(folder / "plainly", dump, monkeypatch, *options, fewest=1 << 60)
+    usually = usually_loaded(folder / "usually", dump, monkeypatch, *options, readings=readings)
     return plainly, usually
 
 
+PACKED: dict[str, Any] = {"plain": bytes, "gz": gzip.compress, "zst": zstandard.compress}
+
+
 @pytest.mark.parametrize("options", [(), ("--cluster", "it's east")], ids=["plain", "cluster"])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress], ids=["", "gz", "zst"])
 def test_a_dump_loads_as_it_does_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Any, options: tuple[str, ...]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
-    dump = tmp_path / "dump"
-    dump.write_bytes(pack(b"\n".join(dumped(random.Random(1), 4))))
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    # what is packed in another way is read on its own
+    for seed, (name, pack) in enumerate(PACKED.items(), 1):
+        (folder / name).write_bytes(pack(b"\n".join(dumped(random.Random(seed), 4))))
 
-    plainly, usually = both_ways(tmp_path, dump, monkeypatch, *options)
+    plainly, usually = both_ways(tmp_path, folder, monkeypatch, *options, readings=len(PACKED))
 
-    assert len(plainly["plain_events"]) > 1_000 or options
+    assert len(plainly["plain_events"]) > 3_000 or options
     assert plainly == usually
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
 def test_lines_that_accidents_happened_to_load_as_they_do_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "BATCH_FILES", 1)  # each as if it were given alone
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    blocks = []
+    for seed in range(4):
+        rng = random.Random(seed)
+        blocks.append(rng.choice([300, 5_000, 1 << 22]))
+        broken, hit = mutated(dumped(rng, 8), rng, 0.3)
+        (folder / str(seed)).write_bytes(rng.choice([b"\n", b"\r\n"]).join(broken))
+        assert len(hit) > 1_000
+    next_block = iter(blocks)
+    read = usual_lines.read
+
+    def in_blocks(*arguments: Any) -> Any:
+        monkeypatch.setattr(usual_lines, "_BLOCK", next(next_block))
+        return read(*arguments)
+
+    monkeypatch.setattr(usual_lines, "read", in_blocks)
+
+    plainly, usually = both_ways(tmp_path, folder, monkeypatch, readings=len(blocks))
+
+    rejected = kept(tmp_path / "plainly", "select count(*) from rejected_lines group by file_no")
+    assert len(blocks) == len(rejected)
+    assert min(rejected) > (100,)
+    assert plainly == usually
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_many_dumps_load_as_they_do_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(usual_lines, "_BLOCK", rng.choice([300, 5_000, 1 << 22]))
-    broken, hit = mutated(dumped(rng, 8), rng, 0.3)
-    dump = tmp_path / "dump"
-    dump.write_bytes(rng.choice([b"\n", b"\r\n"]).join(broken))
-
-    plainly, usually = both_ways(tmp_path, dump, monkeypatch)
-
-    assert len(hit) > 1_000
-    assert len(plainly["rejected_lines"]) > 100
-    assert plainly == usually
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("is_held", [True, False], ids=["held", "table"])
-@pytest.mark.parametrize("seed", range(3))
-def test_many_dumps_load_as_they_do_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, is_held: bool
-) -> None:
-    rng = random.Random(seed)
-    monkeypatch.setattr(usual_lines, "_BLOCK", rng.choice([300, 5_000, 1 << 22]))
-    if not is_held:
-        monkeypatch.setattr(usual, "_HELD_SHARE", 0)
     folder = tmp_path / "dumps"
     folder.mkdir()
     for number in range(12):
@@ -146,11 +173,14 @@ def test_many_dumps_load_as_they_do_without(
         (folder / f"{number}.jsonl").write_bytes(rng.choice([b"\n", b"\r\n"]).join(lines) + end)
 
     options = ("--cluster", "it's east") if seed == 1 else ()
-    plainly, usually = both_ways(tmp_path, folder, monkeypatch, *options)
+    plainly, held = both_ways(tmp_path, folder, monkeypatch, *options)
+    monkeypatch.setattr(usual, "_HELD_SHARE", 0)
+    in_a_table = usually_loaded(tmp_path / "in a table", folder, monkeypatch, *options)
 
     assert len(plainly["files"]) == 12
     assert len(plainly["rejected_lines"]) > 20
-    assert plainly == usually
+    assert plainly == held
+    assert plainly == in_a_table
 
 
 def test_a_gzip_dump_is_not_unpacked_for_its_checksum_alone(
