@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from queries import NothingPublished
+from queries import NothingPublished, published
 from tests.ingest.warehouses import ROOT, command
 from tests.queries.engine import rows
 
@@ -70,8 +70,19 @@ def until(watcher: Watcher, holds: Callable[[], object], what: str) -> None:
 
 
 def until_job(watcher: Watcher, job: str) -> None:
-    """Wait until readers see a job."""
-    until(watcher, lambda: seen(watcher, "select 1 from jobs where job_id = ?", job), job)
+    """Wait until readers see a job. Each publication is looked into once: that is work, too."""
+    looked_into = None
+
+    def is_there() -> bool:
+        nonlocal looked_into
+        current = _published(watcher)
+        if current is None or current == looked_into:
+            return False
+        found = seen(watcher, "select 1 from jobs where job_id = ?", job)
+        looked_into = None if found is None else current
+        return bool(found)
+
+    until(watcher, is_there, job)
 
 
 def seen(watcher: Watcher, sql: str, *parameters: object) -> list[tuple[Any, ...]] | None:
@@ -79,4 +90,11 @@ def seen(watcher: Watcher, sql: str, *parameters: object) -> list[tuple[Any, ...
     try:
         return rows(watcher.warehouse, sql, parameters)
     except (NothingPublished, duckdb.IOException):
+        return None
+
+
+def _published(watcher: Watcher) -> Path | None:
+    try:
+        return published(watcher.warehouse)
+    except NothingPublished:
         return None
