@@ -227,27 +227,39 @@ def test_a_file_among_several_jobs_of_the_scheduler_is_of_none_of_them(tmp_path:
     assert {("all", None)} == names(written(tmp_path / "all", SAVE, name="dcp.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("run_id", "number", "name"),
-    [
-        ("run-a", None, "run-a"),
-        ("run-a", "1153", "run-a"),
-        ("none", "1153", "lab:1153"),
-        ("none", None, "llama-7"),
-    ],
-)
+# the run and the scheduler's job that the agent names -> the job
+BESIDE: dict[tuple[str, str | None], str] = {
+    ("run-a", None): "run-a",
+    ("run-b", "1153"): "run-b",
+    ("none", "1154"): "lab:1154",
+    ("none", None): "llama-7",
+}
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of runs, each with a trainer's log beside torchrun's."""
+    folder = tmp_path_factory.mktemp("beside")
+    for place, (run_id, number) in enumerate(BESIDE):
+        run = folder / "dumps" / str(place) / "fleet" / "llama-7"
+        agent = [*begins(0, run_id=run_id), *starts(2), *finishes(80)]
+        written(run, *([f"SLURM_JOB_ID={number}"] if number else []), *agent, name="agent.log")
+        written(run, *TRAINED, name="logs/train.log")
+
+    ingest(folder / "warehouse", folder / "dumps", "--cluster", "lab")
+
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize(("run_id", "number"), BESIDE)
 def test_a_trainers_log_beside_torchruns_is_of_the_same_job(
-    tmp_path: Path, run_id: str, number: str | None, name: str
+    beside: Path, run_id: str, number: str | None
 ) -> None:
-    run = tmp_path / "fleet/llama-7"
-    agent = [*begins(0, run_id=run_id), *starts(2), *finishes(80)]
-    written(run, *([f"SLURM_JOB_ID={number}"] if number else []), *agent, name="agent.log")
-    written(run, *TRAINED, name="logs/train.log")
+    name = BESIDE[run_id, number]
+    attempts = rows(beside, "select job_id, wall_seconds from attempts")
 
-    ingest(tmp_path / "warehouse", run, "--cluster", "lab")
-
-    attempts = rows(tmp_path / "warehouse", "select job_id, wall_seconds from attempts")
-    assert [(name, 82.0)] == attempts
+    assert [(name, 82.0)] == [row for row in attempts if row[0] == name]
+    assert len(BESIDE) == len(attempts)
 
 
 @pytest.mark.parametrize(("begun", "is_told"), [(0, True), (3600, False)])
@@ -282,29 +294,41 @@ def test_a_job_that_the_scheduler_tells_has_two_names_and_is_one(
     assert "counts twice" not in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("run_id", "number", "log", "names"),
-    [
-        ("none", None, "llama.log", ["all", "llama"]),
-        ("none", "1153", "llama.log", ["1153", "llama"]),
-        ("none", "1153", "slurm-1154.out", ["1153", "1154"]),
-        ("run-a", "1153", "slurm-1154.out", ["1154", "run-a"]),
-        ("run-a", "1153", "slurm-1153.out", ["run-a"]),
-        ("none", "1153", "slurm-1153.out", ["1153"]),
-    ],
-)
+# the run and the scheduler's job that the agent names, the file of the trainer -> the jobs
+NOT_BESIDE: dict[tuple[str, str | None, str], list[str]] = {
+    ("none", None, "llama.log"): ["all", "llama"],
+    ("none", "1153", "qwen.log"): ["1153", "qwen"],
+    ("none", "2153", "slurm-2154.out"): ["2153", "2154"],
+    ("run-a", "3153", "slurm-3154.out"): ["3154", "run-a"],
+    ("run-b", "4153", "slurm-4153.out"): ["run-b"],
+    ("none", "5153", "slurm-5153.out"): ["5153"],
+}
+
+
+@pytest.fixture(scope="module")
+def not_beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of runs, each with a trainer's log of another name or number in its folder."""
+    folder = tmp_path_factory.mktemp("not_beside")
+    for place, (run_id, number, log) in enumerate(NOT_BESIDE):
+        run = folder / "dumps" / str(place) / "all"
+        said = [f"SLURM_JOB_ID={number}"] if number else []
+        written(run, *said, *begins(0, run_id=run_id), *starts(2), name="agent.log")
+        written(run, *TRAINED, name=log)
+
+    ingest(folder / "warehouse", folder / "dumps")
+
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize(("run_id", "number", "log"), NOT_BESIDE)
 def test_a_trainers_log_with_another_name_or_number_is_not_of_the_run_beside_it(
-    tmp_path: Path, run_id: str, number: str | None, log: str, names: list[str]
+    not_beside: Path, run_id: str, number: str | None, log: str
 ) -> None:
-    agent = [*begins(0, run_id=run_id), *starts(2)]
-    said = [f"SLURM_JOB_ID={number}"] if number else []
-    written(tmp_path / "all", *said, *agent, name="agent.log")
-    written(tmp_path / "all", *TRAINED, name=log)
+    names = NOT_BESIDE[run_id, number, log]
+    jobs = [job for (job,) in rows(not_beside, "select job_id from jobs order by all")]
 
-    ingest(tmp_path / "warehouse", tmp_path / "all")
-
-    jobs = rows(tmp_path / "warehouse", "select job_id from jobs order by all")
-    assert [(name,) for name in names] == jobs
+    assert names == [job for job in jobs if job in names]
+    assert sum(map(len, NOT_BESIDE.values())) == len(jobs)
 
 
 def test_a_new_try_of_the_scheduler_counts_anew(tmp_path: Path) -> None:
@@ -498,60 +522,91 @@ def test_a_step_that_old_workers_tell_again_begins_no_training(tmp_path: Path) -
     assert [("phase_start", 68.0), ("phase_end", 80.0)] == trained(told)[2:]
 
 
-@pytest.mark.parametrize(
-    ("over", "outcome"),
-    [
-        (fails(40, 1), "failed"),
-        (finishes(40), "completed"),
-        ([glog(40, "elastic/agent/server/api", "Received 15 death signal", level="W")], "failed"),
-    ],
-)
-def test_what_the_job_does_after_torchrun_is_not_training(
-    tmp_path: Path, over: list[str], outcome: str
-) -> None:
-    row = (
-        "JobIDRaw|Submit|Start|End|Elapsed|State|ExitCode\n"
-        "1153|2026-11-20T05:41:30|2026-11-20T05:41:30|2026-11-20T05:51:37|00:10:07|{}|{}:0\n"
-    ).format(outcome.upper(), int(outcome == "failed"))
-    (tmp_path / "sacct.txt").write_text(row)
-    steps = [step("41:50", 1), step("41:56", 2)]
-    log = ["SLURM_JOB_ID=1153", *begins(0), *starts(2), *steps, *over]
-    again = [*begins(60, pid=77), *starts(62, pid=77), step("42:45", 3), step("42:51", 4)]
-    ingest(tmp_path / "once", written(tmp_path, *log), tmp_path / "sacct.txt")
-    ingest(tmp_path / "twice", written(tmp_path, *log, *again), tmp_path / "sacct.txt")
+# how torchrun was over -> its lines, and the outcome of the job
+OVER: dict[str, tuple[list[str], str]] = {
+    "failed": (fails(40, 1), "failed"),
+    "finished": (finishes(40), "completed"),
+    "stopped": (
+        [glog(40, "elastic/agent/server/api", "Received 15 death signal", level="W")],
+        "failed",
+    ),
+}
 
-    trained = "select sum(effective_seconds + unsaved_seconds) from attempts"
-    assert [(27.0,)] == rows(tmp_path / "once", trained)
+
+@pytest.fixture(scope="module")
+def outlived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two warehouses of jobs that go on after torchrun: one torchrun each, and two each."""
+    folder = tmp_path_factory.mktemp("outlived")
+    accounted = ["JobIDRaw|Submit|Start|End|Elapsed|State|ExitCode"]
+    for number, (how, (over, outcome)) in enumerate(OVER.items(), 1153):
+        accounted.append(
+            f"{number}|2026-11-20T05:41:30|2026-11-20T05:41:30|2026-11-20T05:51:37|00:10:07|"
+            f"{outcome.upper()}|{int(outcome == 'failed')}:0"
+        )
+        steps = [step("41:50", 1), step("41:56", 2)]
+        log = [f"SLURM_JOB_ID={number}", *begins(0, run_id=how), *starts(2), *steps, *over]
+        again = [*begins(60, pid=77, run_id=how), *starts(62, pid=77)]
+        again += [step("42:45", 3), step("42:51", 4)]
+        written(folder / "logs" / "once" / how, *log)
+        written(folder / "logs" / "twice" / how, *log, *again)
+    table = folder / "sacct.txt"
+    table.write_text("".join(f"{row}\n" for row in accounted))
+    for times in ("once", "twice"):
+        ingest(folder / times, folder / "logs" / times, table)
+
+    return folder
+
+
+@pytest.mark.parametrize("how", OVER)
+def test_what_the_job_does_after_torchrun_is_not_training(outlived: Path, how: str) -> None:
+    number = str(1153 + list(OVER).index(how))
+    trained = "select sum(effective_seconds + unsaved_seconds) from attempts where job_id in (?, ?)"
+
+    assert [(27.0,)] == rows(outlived / "once", trained, [how, number])
     # the second torchrun is not seen to end: it trains from 68 up to the end of the allocation
-    assert [(27.0 + 532.0,)] == rows(tmp_path / "twice", trained)
+    assert [(27.0 + 532.0,)] == rows(outlived / "twice", trained, [how, number])
 
 
-@pytest.mark.parametrize(
-    ("code", "what", "told"),
-    [
-        (1, "STEP 1153.0", ("failed", 35.5)),
-        (-15, "STEP 1153.0", ("cancelled", 0.0)),
-        (1, "JOB 1153", ("cancelled", 0.0)),
-    ],
-)
-def test_a_step_that_slurm_ends_as_a_worker_of_another_node_died_was_cancelled_by_nobody(
-    tmp_path: Path, code: int, what: str, told: tuple[str, float]
-) -> None:
-    line = f"slurmstepd: error: *** {what} ON n2 CANCELLED AT 2026-11-20T05:42:19 ***"
+# how a worker of another node ended, what Slurm says that it ended -> outcome, seconds unsaved
+ENDED_BY_SLURM: dict[tuple[int, str], tuple[str, float]] = {
+    (1, "STEP 1153.0"): ("failed", 35.5),
+    (-15, "STEP 1154.0"): ("cancelled", 0.0),
+    (1, "JOB 1155"): ("cancelled", 0.0),
+}
+
+
+@pytest.fixture(scope="module")
+def ended_by_slurm(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Warehouses that were given the logs of the first nodes, then of the second, and back."""
+    folder = tmp_path_factory.mktemp("ended_by_slurm")
     stopped = glog(43, "elastic/agent/server/api", "Received 15 death signal", level="W", pid=7)
-    first = [*begins(0), *starts(5, agents=2, waits=4), step("41:42", 1), step("41:48", 2)]
-    second = [*begins(1, pid=7), *starts(5, pid=7, agents=2, ranks="[2, 3]")]
-    for order in (1, -1):
-        logs = [
-            written(tmp_path, "SLURM_JOB_ID=1153", *first, *fails(40.5, code), name="node-1.log"),
-            written(tmp_path, "SLURM_JOB_ID=1153", *second, line, stopped, name="node-2.log"),
-        ]
-        warehouse = tmp_path / f"warehouse{order}"
-        for log in logs[::order]:
-            ingest(warehouse, log)
+    for number, (code, what) in enumerate(ENDED_BY_SLURM, 1153):
+        line = f"slurmstepd: error: *** {what} ON n2 CANCELLED AT 2026-11-20T05:42:19 ***"
+        said, run_id = f"SLURM_JOB_ID={number}", f"run-{number}"
+        first = [*begins(0, run_id=run_id), *starts(5, agents=2, waits=4)]
+        first += [step("41:42", 1), step("41:48", 2), *fails(40.5, code)]
+        second = [*begins(1, pid=7, run_id=run_id), *starts(5, pid=7, agents=2, ranks="[2, 3]")]
+        second += [line, stopped]
+        written(folder / run_id, said, *first, name="node-1.log")
+        written(folder / run_id, said, *second, name="node-2.log")
+    warehouses = {order: folder / f"warehouse{order}" for order in (1, -1)}
+    for order, warehouse in warehouses.items():
+        for node in (1, 2)[::order]:
+            ingest(warehouse, folder / "run-*" / f"node-{node}.log")
 
-        seen = rows(warehouse, "select outcome, unsaved_seconds from attempts")
-        assert [told] == seen
+    return warehouses
+
+
+@pytest.mark.parametrize(("code", "what"), ENDED_BY_SLURM)
+def test_a_step_that_slurm_ends_as_a_worker_of_another_node_died_was_cancelled_by_nobody(
+    ended_by_slurm: dict[int, Path], code: int, what: str
+) -> None:
+    run_id = f"run-{1153 + list(ENDED_BY_SLURM).index((code, what))}"
+    for warehouse in ended_by_slurm.values():
+        seen = rows(warehouse, "select job_id, outcome, unsaved_seconds from attempts")
+
+        assert [(run_id, *ENDED_BY_SLURM[code, what])] == [row for row in seen if row[0] == run_id]
+        assert len(ENDED_BY_SLURM) == len(seen)
 
 
 def test_training_that_an_agent_outlives_another_in_goes_on(tmp_path: Path) -> None:
@@ -562,20 +617,34 @@ def test_training_that_an_agent_outlives_another_in_goes_on(tmp_path: Path) -> N
     assert [("phase_start", 13.0)] == trained(told)
 
 
-@pytest.mark.parametrize("first", [2, 3, 9])
+FIRST_STEPS = (2, 3, 9)
+
+
+@pytest.fixture(scope="module")
+def taken_over(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of logs in which an agent takes over, each with another first step after it."""
+    folder = tmp_path_factory.mktemp("taken_over")
+    for first in FIRST_STEPS:
+        run_id = f"run-{first}"
+        killed = [*begins(0, run_id=run_id), *starts(2), step("41:50", 1), step("41:56", 2)]
+        after = [step(f"42:{20 + number * 5}", first + number) for number in range(4)]
+        fresh = [*begins(30, pid=77, run_id=run_id), *starts(32, pid=77), *after]
+        written(folder / "logs" / run_id, *killed, *fresh, *finishes(80, pid=77))
+
+    ingest(folder / "warehouse", folder / "logs")
+
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("first", FIRST_STEPS)
 def test_an_agent_that_takes_over_in_one_log_trains_though_its_steps_go_on(
-    first: int, tmp_path: Path
+    first: int, taken_over: Path
 ) -> None:
-    killed = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2)]
-    after = [step(f"42:{20 + number * 5}", first + number) for number in range(4)]
-    fresh = [*begins(30, pid=77), *starts(32, pid=77), *after, *finishes(80, pid=77)]
-
-    ingest(tmp_path / "warehouse", written(tmp_path, *killed, *fresh))
-
     assert [(1, "lost", 6.0), (2, "completed", 37.0)] == rows(
-        tmp_path / "warehouse",
+        taken_over,
         "select attempt, outcome, effective_seconds + unsaved_seconds from attempts "
-        "order by attempt",
+        "where job_id = ? order by attempt",
+        [f"run-{first}"],
     )
 
 
