@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 import zstandard
 
-from ingest import native
+from ingest import loader, native
 from tests.ingest.warehouses import STARTED_AT, alive, kept, life
 from tests.queries.engine import ingest, rows, table, write_dump
 
@@ -187,15 +188,20 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
+@pytest.fixture(scope="module")
+def set_aside(hostile: Path) -> list[dict[str, Any]]:
+    return table(
+        hostile, "select line_number, reason, detail, line from rejected_lines order by file"
+    )
+
+
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_line_is_set_aside_with_its_number_and_reason(hostile: Path, name: str) -> None:
+def test_a_bad_line_is_set_aside_with_its_number_and_reason(
+    set_aside: list[dict[str, Any]], name: str
+) -> None:
     text, reason, detail = BAD[name]
     place = numbered(GOOD)[1][name]
-    found = table(
-        hostile,
-        "select reason, detail, line from rejected_lines where line_number = ? order by file",
-        [place],
-    )
+    found = [row for row in set_aside if row["line_number"] == place]
     shown = text.decode("utf-8", "replace")[:2_000]
 
     assert [reason] * 4 == [row["reason"] for row in found]
@@ -263,26 +269,24 @@ def test_a_span_of_negative_length_is_an_anomaly(tmp_path: Path) -> None:
     assert [(600.0,)] == rows(tmp_path, "select effective_seconds from attempts")
 
 
-@pytest.mark.parametrize(
-    "poison",
-    [
-        {"gpus": LONG},
-        {"gpus": 2**40},
-        {"step": LONG},
-        {"attempt": LONG},
-        {"rank": LONG},
-        {"exit_code": -LONG - 1},
-    ],
-    ids=str,
-)
-def test_an_absurd_number_does_not_stop_the_others(
-    tmp_path: Path, poison: dict[str, object]
-) -> None:
-    worse = [event | poison for event in life("worse")]
-    worse[-1]["outcome"] = "failed"
-    dump = write_dump(tmp_path / "dump.jsonl", [*life("good"), *worse])
+POISONS: list[dict[str, object]] = [
+    {"gpus": LONG},
+    {"gpus": 2**40},
+    {"step": LONG},
+    {"attempt": LONG},
+    {"rank": LONG},
+    {"exit_code": -LONG - 1},
+]
 
-    assert 0 == ingest(tmp_path, dump)
+
+def test_absurd_numbers_do_not_stop_the_others(tmp_path: Path) -> None:
+    told = life("good")
+    for number, poison in enumerate(POISONS):
+        worse = [event | poison for event in life(f"worse {number}")]
+        worse[-1]["outcome"] = "failed"
+        told += worse
+
+    assert 0 == ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
     assert [(600.0,)] == rows(
         tmp_path, "select effective_seconds from attempts where job_id = 'good'"
     )
@@ -394,29 +398,36 @@ def test_a_whole_file_loads_wholly(packed: Path, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("wrong", ["content", "checksum", "length"])
-def test_a_gzip_dump_that_unpacks_to_what_was_never_packed_is_left_aside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str
+def test_gzip_dumps_that_unpack_to_what_was_never_packed_are_left_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good = gzip.compress(lines("a", 3, step=7), compresslevel=0)
+    kinds = ("content", "checksum", "length")
+    dumps = {wrong: tmp_path / f"{wrong}.gz" for wrong in kinds}
+    good = {wrong: gzip.compress(lines(wrong, 3, step=7), compresslevel=0) for wrong in kinds}
     bad = {
-        "content": good.replace(b'"step": 7', b'"step": 8'),
-        "checksum": good[:-8] + b"oops" + good[-4:],
-        "length": good[:-4] + b"oops",
+        "content": good["content"].replace(b'"step": 7', b'"step": 8'),
+        "checksum": good["checksum"][:-8] + b"oops" + good["checksum"][-4:],
+        "length": good["length"][:-4] + b"oops",
     }
-    dump = tmp_path / "dump.gz"
-    dump.write_bytes(bad[wrong])
+    for wrong, dump in dumps.items():
+        dump.write_bytes(bad[wrong])
     text = tmp_path / "sacct.gz"
     text.write_bytes(gzip.compress(b"JobID|State|Start\n1|COMPLETED|2026-03-01T00:00:00\n", 0))
     text.write_bytes(text.read_bytes().replace(b"COMPLETED", b"CANCELLED"))
-    refused = ingest(tmp_path / "warehouse", dump, text)
+    refused = ingest(tmp_path / "warehouse", "--verbose", *dumps.values(), text)
     said = capsys.readouterr().out
-    dump.write_bytes(good)
-    loaded = ingest(tmp_path / "warehouse", dump)
+    for wrong, dump in dumps.items():
+        dump.write_bytes(good[wrong])
+    loaded = ingest(tmp_path / "warehouse", *dumps.values())
 
     assert (2, 0) == (refused, loaded)
-    assert f"left aside {dump}: it cannot be read: its gzip checksum is not that of what" in said
-    assert f"left aside {text}: it cannot be read: its gzip checksum is not that of what" in said
+    for file in (*dumps.values(), text):
+        assert (
+            f"left aside {file}: it cannot be read: its gzip checksum is not that of what" in said
+        )
+    assert [(3, 7)] * 3 == kept(
+        tmp_path / "warehouse", "select count(*), max(step) from events group by file_no"
+    )
     assert [(7,)] == kept(tmp_path / "warehouse", "select distinct step from events")
 
 
@@ -570,24 +581,50 @@ MIXED: dict[str, Callable[[int], bytes]] = {
 REJECTED = "select line_number from rejected_lines where file like '%/{dump}.jsonl' order by all"
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_no_field_is_missed_however_lines_are_mixed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int
-) -> None:
-    """What the first lines say decides how a dump is read, and never what it says."""
+MIXTURES = range(6)
+
+
+def mixture(seed: int) -> tuple[int, list[list[tuple[str, int]]]]:
+    """How many first lines of each of three dumps are looked at, and the lines that each has."""
     chance = random.Random(seed)
-    monkeypatch.setattr(native, "_SAMPLE_ROWS", chance.choice([1, 4, 16]))
+    sampled = chance.choice([1, 4, 16])
+    dumps = []
     for dump in range(3):
         kinds = ["plain"] * 10 + chance.sample([*MIXED], 4)
-        told = [(chance.choice(kinds), 100 * dump + place) for place in range(20)]
-        text = b"\n".join(MIXED[kind](number) for kind, number in told)
-        (tmp_path / f"{dump}.jsonl").write_bytes(text)
-        ingest(tmp_path / "warehouse", tmp_path / f"{dump}.jsonl")
+        first = 1_000 * seed + 100 * dump
+        dumps.append([(chance.choice(kinds), first + place) for place in range(20)])
+    return sampled, dumps
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that was given the dumps of every mixture, each read on its own."""
+    folder = tmp_path_factory.mktemp("mixed")
+    for seed in MIXTURES:
+        sampled, dumps = mixture(seed)
+        for dump, told in enumerate(dumps):
+            path = folder / f"sampled {sampled}" / f"{seed}-{dump}.jsonl"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"\n".join(MIXED[kind](number) for kind, number in told))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(loader, "_TOGETHER_BYTES", 0)
+        for sampled in sorted({mixture(seed)[0] for seed in MIXTURES}):
+            patched.setattr(native, "_SAMPLE_ROWS", sampled)
+            ingest(folder / "warehouse", folder / f"sampled {sampled}")
+
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("seed", MIXTURES)
+def test_no_field_is_missed_however_lines_are_mixed(mixed: Path, seed: int) -> None:
+    """What the first lines say decides how a dump is read, and never what it says."""
+    for dump, told in enumerate(mixture(seed)[1]):
         events = [row for row in told if row[0] in ("plain", "null", "escaped", "rare", "own")]
+        first = told[0][1]
         loaded = kept(
-            tmp_path / "warehouse",
+            mixed,
             "select step, gpus, team, attrs from events where step between ? and ? order by step",
-            [100 * dump, 100 * dump + 99],
+            [first, first + 99],
         )
 
         assert [
@@ -603,7 +640,7 @@ def test_no_field_is_missed_however_lines_are_mixed(
             place
             for place, (kind, _) in enumerate(told, 1)
             if kind in ("twice", "broken", "unknown")
-        ] == [number for (number,) in rows(tmp_path / "warehouse", REJECTED.format(dump=dump))]
+        ] == [number for (number,) in rows(mixed, REJECTED.format(dump=f"{seed}-{dump}"))]
 
 
 def test_a_dump_that_is_read_again_sets_its_bad_lines_aside_once(

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import dumps, fields, plan, unpacking, usual, usual_lines
+from ingest import dumps, fields, loader, unpacking, usual, usual_lines
 from ingest.usual_lines import LeftOver, NotUsual
 from tests.fuzz import seeds
 from tests.fuzz.accidents import mutated
@@ -127,7 +127,7 @@ def test_a_dump_loads_as_it_does_without(
 def test_lines_that_accidents_happened_to_load_as_they_do_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "BATCH_FILES", 1)  # each as if it were given alone
+    monkeypatch.setattr(loader, "_TOGETHER_BYTES", 0)  # each is read as if it were given alone
     folder = tmp_path / "dumps"
     folder.mkdir()
     blocks = []
