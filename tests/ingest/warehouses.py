@@ -106,12 +106,12 @@ def life(job: str, seconds: int = 600, **more: object) -> list[dict[str, object]
     ]
 
 
-def fleet(seed: int, size: int = 4) -> list[Fields]:
-    """The events of several random fleets, in no order."""
+def fleet(seed: int, size: int = 4, prefix: str = "") -> list[Fields]:
+    """The events of several random fleets, in no order. Names of jobs begin with the prefix."""
     events = [
         event
         for number in range(size)
-        for event in random_fleet(seed * 1_000 + number, prefix=f"{number}-")
+        for event in random_fleet(seed * 1_000 + number, prefix=f"{prefix}{number}-")
     ]
     random.Random(seed).shuffle(events)
     return events
