@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
@@ -25,6 +27,7 @@ OVERVIEW, LOST, START, CHECKPOINTS, FAILURES, JOBS, JOB, DATA = PAGES = tuple(
 def open_page(path: str = OVERVIEW, **parameters: str) -> AppTest:
     """The page at this path, with these parameters in its URL. Fails where it raises."""
     page = AppTest.from_file(str(MAIN), default_timeout=30)
+    page._bidi_component_manager = _components()
     if path != OVERVIEW:
         # a page of another name than its path is only found after a first run; that of Job chooses
         # no filters, so that those of the URL are the first
@@ -35,6 +38,16 @@ def open_page(path: str = OVERVIEW, **parameters: str) -> AppTest:
     page.run()
     assert not page.exception
     return page
+
+
+@cache
+def _components() -> BidiComponentManager:
+    """Those of all packages that are installed: each page would look for them anew, which takes
+    longer than most pages do.
+    """
+    found = BidiComponentManager()
+    found.discover_and_register_components(start_file_watching=False)
+    return found
 
 
 def markdown(page: AppTest) -> list[str]:
