@@ -16,16 +16,23 @@ JobID|JobName|User|Account|State|Submit|Start|End|AllocTRES
 """
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scheduled")
+    (folder / "sacct.txt").write_text(SACCT)
+    (folder / "ett.toml").write_text('timezone = "Asia/Tokyo"\n[targets]\nfleet = 0.9\nnlp = 0.7\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ETT_CONFIG", str(folder / "ett.toml"))
+        ingest(folder / "warehouse", "--as-of", "2026-03-03T00:00:00Z", folder / "sacct.txt")
+    return folder
+
+
 @pytest.fixture
-def scheduled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "sacct.txt").write_text(SACCT)
-    (tmp_path / "ett.toml").write_text(
-        'timezone = "Asia/Tokyo"\n[targets]\nfleet = 0.9\nnlp = 0.7\n'
-    )
-    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path / "warehouse"))
-    ingest(tmp_path / "warehouse", "--as-of", "2026-03-03T00:00:00Z", tmp_path / "sacct.txt")
-    return tmp_path / "warehouse"
+def scheduled(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The warehouse of both jobs; read it only."""
+    monkeypatch.setenv("ETT_CONFIG", str(ingested / "ett.toml"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(ingested / "warehouse"))
+    return ingested / "warehouse"
 
 
 @pytest.mark.parametrize("typed", ["1002", "LLAMA", "anna"])
