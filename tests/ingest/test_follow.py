@@ -7,10 +7,11 @@ import gzip
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -100,6 +101,108 @@ def watched(tmp_path: Path, log: Path) -> Looks:
     return Looks(tmp_path / "warehouse", (str(log.parent),))
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What one watcher made of the stories below, each of which has a folder of its own."""
+
+    logs: Path
+    watched: Looks
+    ledgers: dict[str, list[list[tuple[object, ...]]]]  # of a story, after each look
+
+    def jobs(self, story: str) -> list[str]:
+        """The jobs of a story: their names begin with its own."""
+        begun = f"{story} "
+        return [
+            job.removeprefix(begun) for job in jobs(self.watched.folder) if job.startswith(begun)
+        ]
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
+    folder = tmp_path_factory.mktemp("followed")
+    logs = folder / "logs"
+    watched = Looks(folder / "warehouse", (str(logs),))
+    for name in STORIES:
+        (logs / name).mkdir(parents=True)
+    ledgers: dict[str, list[list[tuple[object, ...]]]] = {name: [] for name in STORIES}
+    for _ in zip_longest(*(story(logs / name / "x.log") for name, story in STORIES.items())):
+        watched.look()
+        told = watched.ledger()
+        for name, ledger in ledgers.items():
+            ledger.append([row for row in told if f"{logs / name}/" in str(row[0])])
+    return Followed(logs, watched, ledgers)
+
+
+def half_line_that_rests(log: Path) -> Iterator[None]:
+    half = lines("rests half")
+    log.write_text(lines("rests a") + half[:9], encoding="utf-8")
+    yield
+    os.utime(log, (0, 0))  # nobody has written to it for a long time
+    yield
+    append(log, half[9:])
+    yield
+
+
+def log_that_is_cut(log: Path) -> Iterator[None]:
+    log.write_text(lines("cut a", "cut b"), encoding="utf-8")
+    yield
+    copy = log.with_name("x.log.1")
+    copy.write_bytes(log.read_bytes() + lines("cut c").encode())
+    log.write_text(lines("cut d"), encoding="utf-8")
+    yield
+    append(log, lines("cut e", "cut f", "cut g"))
+    yield
+
+
+def files_that_begin_alike(log: Path) -> Iterator[None]:
+    other = log.with_name("y.log")
+    for path in (log, other):
+        path.write_text(lines("alike a"), encoding="utf-8")
+    yield
+    append(log, lines("alike b"))
+    append(other, lines("alike c"))
+    yield
+
+
+def file_in_the_place_of_another(log: Path) -> Iterator[None]:
+    log.write_text(lines("place a"), encoding="utf-8")
+    yield
+    # what was written over a file has its inode, whoever gives it out next
+    os.rename(log, log.with_name("z.log"))
+    log.with_name("z.log").write_text(lines("place other", "place b", "place c"), encoding="utf-8")
+    yield
+
+
+def text_of_the_same_length(log: Path) -> Iterator[None]:
+    for loss in ("7.4E+00", "7.3E+00"):
+        # far from both ends, which are looked at first
+        text = "noise\n" * 2_000 + MEGATRON.replace("7.4E+00", loss) + "noise\n" * 2_000
+        log.with_name("megatron.log").write_text(text, encoding="utf-8")
+        yield
+
+
+def log_that_is_written_over(log: Path) -> Iterator[None]:
+    before, after = lines(*["over before"] * 200), lines(*["over after"] * 200)
+    log.write_text(before + lines("over first") + after, encoding="utf-8")
+    yield
+    with log.open("r+", encoding="utf-8") as file:
+        file.seek(len(before))
+        file.write(lines("over other"))
+    yield
+    os.utime(log)
+    yield
+
+
+STORIES = {
+    "rests": half_line_that_rests,
+    "cut": log_that_is_cut,
+    "alike": files_that_begin_alike,
+    "place": file_in_the_place_of_another,
+    "anew": text_of_the_same_length,
+    "over": log_that_is_written_over,
+}
+
+
 def test_pieces_end_with_what_a_whole_reading_tells(
     tmp_path: Path, watched: Looks, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,23 +241,14 @@ def test_a_file_that_a_plain_ingest_left_in_the_middle_of_a_line_is_followed_fro
     assert ["a", "b", "c"] == jobs(watched.folder)
 
 
-def test_a_half_line_that_rests_is_told_and_told_anew_once_it_is_whole(
-    watched: Looks, log: Path
-) -> None:
-    half = lines("half")
-    log.write_text(lines("a") + half[:9], encoding="utf-8")
-    watched.look()
-    held = watched.ledger()
-    os.utime(log, (0, 0))  # nobody has written to it for a long time
-    watched.look()
-    told = watched.ledger()
-    append(log, half[9:])
-    watched.look()
+def test_a_half_line_that_rests_is_told_and_told_anew_once_it_is_whole(followed: Followed) -> None:
+    log = followed.logs / "rests" / "x.log"
+    held, told, whole = followed.ledgers["rests"]
 
-    assert [(str(log), len(lines("a")), 1, 0)] == held
-    assert [(str(log), len(lines("a")) + 9, 1, 1)] == told
-    assert [(str(log), log.stat().st_size, 2, 0)] == watched.ledger()
-    assert [] == rows(watched.folder, "from rejected_lines")
+    assert [(str(log), len(lines("rests a")), 1, 0)] == held
+    assert [(str(log), len(lines("rests a")) + 9, 1, 1)] == told
+    assert [(str(log), log.stat().st_size, 2, 0)] == whole
+    assert [] == rows(followed.watched.folder, "from rejected_lines")
 
 
 def test_a_text_that_is_written_while_it_is_read_ends_as_one_that_was_read_whole(
@@ -196,21 +290,14 @@ def test_a_text_that_rested_in_half_a_line_and_goes_on_in_it_stays_one_dump(
     )
 
 
-def test_a_log_that_is_copied_and_cut_begins_anew(watched: Looks, log: Path) -> None:
-    log.write_text(lines("a", "b"), encoding="utf-8")
-    watched.look()
-    copy = log.with_name("x.log.1")
-    copy.write_bytes(log.read_bytes() + lines("c").encode())
-    log.write_text(lines("d"), encoding="utf-8")
-    watched.look()
-    append(log, lines("e", "f", "g"))
-    watched.look()
+def test_a_log_that_is_copied_and_cut_begins_anew(followed: Followed) -> None:
+    log = followed.logs / "cut" / "x.log"
 
     assert [
-        (str(log), copy.stat().st_size, 3, 0),
+        (str(log), log.with_name("x.log.1").stat().st_size, 3, 0),
         (str(log), log.stat().st_size, 4, 0),
-    ] == watched.ledger()
-    assert list("abcdefg") == jobs(watched.folder)
+    ] == followed.ledgers["cut"][-1]
+    assert list("abcdefg") == followed.jobs("cut")
 
 
 @pytest.mark.parametrize("is_made_anew", [False, True])
@@ -263,19 +350,13 @@ def test_a_text_that_is_rotated_before_it_is_parsed_is_read_under_its_new_name(
     assert "cannot" not in caplog.text
 
 
-def test_files_that_begin_alike_are_told_apart_when_they_go_on(watched: Looks, log: Path) -> None:
-    other = log.with_name("y.log")
-    for path in (log, other):
-        path.write_text(lines("a"), encoding="utf-8")
-    watched.look()
-    append(log, lines("b"))
-    append(other, lines("c"))
-    watched.look()
+def test_files_that_begin_alike_are_told_apart_when_they_go_on(followed: Followed) -> None:
+    log = followed.logs / "alike" / "x.log"
 
-    assert [(str(log), 2), (str(other), 1)] == [
-        (name, events) for name, _, events, _ in watched.ledger()
+    assert [(str(log), 2), (str(log.with_name("y.log")), 1)] == [
+        (name, events) for name, _, events, _ in followed.ledgers["alike"][-1]
     ]
-    assert ["a", "b", "c"] == jobs(watched.folder)
+    assert ["a", "b", "c"] == followed.jobs("alike")
 
 
 def test_what_a_log_got_before_its_link_led_to_the_next_is_loaded(
@@ -299,17 +380,12 @@ def test_what_a_log_got_before_its_link_led_to_the_next_is_loaded(
 
 
 def test_another_file_in_the_place_of_a_removed_one_is_read_from_its_beginning(
-    watched: Looks, log: Path
+    followed: Followed,
 ) -> None:
-    log.write_text(lines("a"), encoding="utf-8")
-    watched.look()
-    # what was written over a file has its inode, whoever gives it out next
-    os.rename(log, log.with_name("z.log"))
-    log.with_name("z.log").write_text(lines("other", "b", "c"), encoding="utf-8")
-    watched.look()
-
-    assert ["a", "b", "c", "other"] == jobs(watched.folder)
-    assert str(log.with_name("z.log")) in [name for name, *_ in watched.ledger()]
+    assert ["a", "b", "c", "other"] == followed.jobs("place")
+    assert str(followed.logs / "place" / "z.log") in [
+        name for name, *_ in followed.ledgers["place"][-1]
+    ]
 
 
 def test_a_warehouse_that_was_begun_anew_gets_everything_again(watched: Looks, log: Path) -> None:
@@ -324,17 +400,8 @@ def test_a_warehouse_that_was_begun_anew_gets_everything_again(watched: Looks, l
     assert ["a", "b", "megatron"] == jobs(watched.folder)
 
 
-def test_a_text_that_is_written_anew_to_the_same_length_is_read_anew(
-    watched: Looks, log: Path
-) -> None:
-    log = log.with_name("megatron.log")
-    for loss in ("7.4E+00", "7.3E+00"):
-        # far from both ends, which are looked at first
-        text = "noise\n" * 2_000 + MEGATRON.replace("7.4E+00", loss) + "noise\n" * 2_000
-        log.write_text(text, encoding="utf-8")
-        watched.look()
-
-    assert 2 == len(watched.ledger())
+def test_a_text_that_is_written_anew_to_the_same_length_is_read_anew(followed: Followed) -> None:
+    assert 2 == len(followed.ledgers["anew"][-1])
 
 
 def test_a_file_that_cannot_be_read_stays_in_the_backlog(
@@ -377,20 +444,10 @@ def test_a_text_that_grows_is_put_off_and_due_once_that_time_is_over(
 
 
 def test_a_log_of_events_that_is_written_over_in_its_middle_is_read_anew(
-    watched: Looks, log: Path
+    followed: Followed,
 ) -> None:
-    before, after = lines(*["before"] * 200), lines(*["after"] * 200)
-    log.write_text(before + lines("first") + after, encoding="utf-8")
-    watched.look()
-    with log.open("r+", encoding="utf-8") as file:
-        file.seek(len(before))
-        file.write(lines("other"))
-    watched.look()
-    os.utime(log)
-    watched.look()
-
-    assert ["after", "before", "first", "other"] == jobs(watched.folder)
-    assert 2 == len(watched.ledger())
+    assert ["after", "before", "first", "other"] == followed.jobs("over")
+    assert 2 == len(followed.ledgers["over"][-1])
 
 
 def test_half_a_line_of_text_waits_for_its_end(watched: Looks, log: Path) -> None:
