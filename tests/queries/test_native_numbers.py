@@ -4,6 +4,8 @@ its cluster or not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -27,27 +29,99 @@ NUMBERS = """
         effective_seconds, unsaved_seconds, queue_seconds, tts_seconds, ttr_seconds,
         failure_domain, failure_category
     from attempts
+    where job_id = ?
     order by attempt
 """
 
 
-def table(path: Path, job: str, cluster: str) -> Path:
-    """What sacct tells of one job that ran three times."""
+# of a job, of a task of an array and of a part of a job of several
+JOB, TASK, PART = "17", "18_3", "19+1"
+RAW = {TASK: "28", PART: "29"}
+CLUSTER_OF_EVENTS: dict[str, dict[str, str]] = {"unnamed": {}, "named": {"cluster": "c1"}}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of jobs whose rows name no cluster, and of their events."""
+    folder = tmp_path_factory.mktemp("plain")
+    numbers = (JOB, TASK, PART)
+    told = table(folder / "a.txt", "", *numbers), trained(folder / "a.jsonl", *numbers)
+    ingest(folder / "warehouse", *told)
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module", params=CLUSTER_OF_EVENTS)
+def clustered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of the same jobs on a cluster, which their events name or not."""
+    folder = tmp_path_factory.mktemp("clustered")
+    numbers = (JOB, TASK, PART)
+    ingest(
+        folder / "warehouse",
+        table(folder / "b.txt", "c1", *numbers),
+        trained(folder / "b.jsonl", *numbers, **CLUSTER_OF_EVENTS[request.param]),
+    )
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def by_raw(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Warehouses of rows that go by the raw number and of events that do not, in both orders."""
+    folder = tmp_path_factory.mktemp("by_raw")
+    told = [table(folder / "raw.txt", "c1", *RAW, raw=RAW), trained(folder / "a.jsonl", *RAW)]
+    warehouses = []
+    for order in permutations(told):
+        warehouses.append(folder / "-".join(path.stem for path in order))
+        for dump in order:
+            ingest(warehouses[-1], dump)
+    return warehouses
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of an array, of a number of two clusters and of events under a name."""
+    folder = tmp_path_factory.mktemp("mixed")
+    array = folder / "sacct.txt"
+    array.write_text(
+        "JobID|JobIDRaw|State|Submit|Start|End|AllocTRES\n"
+        "7_3|9|COMPLETED|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00|gres/gpu=8\n"
+        "7_4|7|COMPLETED|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00|gres/gpu=8\n"
+    )
+    log = folder / "slurm-7_3.out"
+    log.write_text(
+        "".join(
+            f"[titan] 2026-03-01 10:{minute}:00,000 - root - INFO - {said}\n"
+            for minute, said in ((10, "Training starts at step 1"), (20, "step: 1  loss: 7.2"))
+        )
+    )
+    ingest(
+        folder / "warehouse",
+        log,
+        array,
+        table(folder / "a.txt", "c1", "17", "18"),
+        table(folder / "b.txt", "c2", "17"),
+        trained(folder / "a.jsonl", "17", "pretrain"),
+    )
+    return folder / "warehouse"
+
+
+def table(path: Path, cluster: str, *numbers: str, raw: Mapping[str, str] | None = None) -> Path:
+    """What sacct tells of jobs that ran three times each."""
     lines = [
-        f"{job}|x|t|{state}|2026-03-01T{submit}:00|2026-03-01T{start}:00|2026-03-01T{end}:00"
-        f"|gres/gpu=8|{cluster}"
+        f"{number}|x|t|{state}|2026-03-01T{submit}:00|2026-03-01T{start}:00|2026-03-01T{end}:00"
+        f"|gres/gpu=8|{cluster}" + (f"|{raw[number]}" if raw else "")
+        for number in numbers
         for state, submit, start, end in ROWS
     ]
-    path.write_text("\n".join([HEAD, *lines]) + "\n")
+    path.write_text("\n".join([HEAD + ("|JobIDRaw" if raw else ""), *lines]) + "\n")
     return path
 
 
-def trained(path: Path, job: str, **more: object) -> Path:
-    """What its trainers tell as events: each attempt trains from ten minutes after its start."""
+def trained(path: Path, *jobs: str, **more: object) -> Path:
+    """What their trainers tell as events: each attempt trains from ten minutes after its start."""
     events: list[dict[str, Any]] = []
     for attempt, (_, _, start, end) in enumerate(ROWS, 1):
         ten_later = f"{start[:3]}{int(start[3:]) + 10:02d}"
-        events += [
+        told: list[dict[str, Any]] = [
             {"ts": at(start), "event": "attempt_start", **more},
             {
                 "ts": at(ten_later),
@@ -57,8 +131,7 @@ def trained(path: Path, job: str, **more: object) -> Path:
                 **more,
             },
         ]
-        for event in events[-2:]:
-            event |= {"job_id": job, "attempt": attempt}
+        events += [{**event, "job_id": job, "attempt": attempt} for job in jobs for event in told]
     return write_dump(path, events)
 
 
@@ -66,127 +139,105 @@ def at(minute: str) -> str:
     return f"2026-03-01T{minute}:00Z"
 
 
-def the_job(warehouse: Path) -> list[tuple[Any, ...]]:
-    return rows(warehouse, "select job_id, attempts from jobs order by all")
+def the_jobs(warehouse: Path, *numbers: str) -> list[tuple[Any, ...]]:
+    """The jobs of these numbers or names, on whatever cluster."""
+    return rows(
+        warehouse,
+        "select job_id, attempts from jobs where split_part(job_id, ':', -1) in ? order by all",
+        [list(numbers)],
+    )
 
 
-@pytest.mark.parametrize("number", ["17", "17_3", "17+1"])
-@pytest.mark.parametrize("named", [{}, {"cluster": "c1"}], ids=["unnamed", "named"])
+@pytest.mark.parametrize("number", [JOB, TASK, PART])
 def test_events_join_the_rows_of_a_cluster_and_tell_what_they_tell_without_one(
-    tmp_path: Path, number: str, named: dict[str, str]
+    plain: Path, clustered: Path, number: str
 ) -> None:
-    plain, clustered = tmp_path / "plain", tmp_path / "clustered"
-    ingest(plain, table(tmp_path / "a.txt", number, ""), trained(tmp_path / "a.jsonl", number))
-    ingest(
-        clustered,
-        table(tmp_path / "b.txt", number, "c1"),
-        trained(tmp_path / "b.jsonl", number, **named),
-    )
-
-    assert [(number, 3)] == the_job(plain)
-    assert [(f"c1:{number}", 3)] == the_job(clustered)
-    assert 6_000.0 == rows(clustered, NUMBERS)[2][7]
-    assert rows(plain, NUMBERS) == rows(clustered, NUMBERS)
+    assert [(number, 3)] == the_jobs(plain, number)
+    assert [(f"c1:{number}", 3)] == the_jobs(clustered, number)
+    assert 6_000.0 == rows(clustered, NUMBERS, [f"c1:{number}"])[2][7]
+    assert rows(plain, NUMBERS, [number]) == rows(clustered, NUMBERS, [f"c1:{number}"])
 
 
-@pytest.mark.parametrize("number", ["17_3", "17+1"])
+@pytest.mark.parametrize("number", RAW)
 def test_the_number_that_sacct_shows_joins_rows_that_go_by_another(
-    tmp_path: Path, number: str
+    plain: Path, by_raw: list[Path], number: str
 ) -> None:
-    rows_by_raw = tmp_path / "raw.txt"
-    lines = table(tmp_path / "a.txt", number, "c1").read_text().splitlines()
-    rows_by_raw.write_text(
-        "\n".join(f"{line}|{'19' if at else 'JobIDRaw'}" for at, line in enumerate(lines))
-    )
-    told = [rows_by_raw, trained(tmp_path / "a.jsonl", number)]
-    ingest(tmp_path / "plain", *told[1:], tmp_path / "a.txt")
-    for order in permutations(told):
-        warehouse = tmp_path / "-".join(path.stem for path in order)
-        for dump in order:
-            ingest(warehouse, dump)
-
-        assert [("c1:19", 3)] == the_job(warehouse)
-        assert rows(tmp_path / "plain", NUMBERS) == rows(warehouse, NUMBERS)
+    job = f"c1:{RAW[number]}"
+    for warehouse in by_raw:
+        assert [(job, 3)] == the_jobs(warehouse, number, RAW[number])
+        assert rows(plain, NUMBERS, [number]) == rows(warehouse, NUMBERS, [job])
 
 
-def test_the_output_of_an_arrays_task_is_of_its_rows(tmp_path: Path) -> None:
-    told = tmp_path / "sacct.txt"
-    told.write_text(
-        "JobID|JobIDRaw|State|Submit|Start|End|AllocTRES\n"
-        "17_3|19|COMPLETED|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00|gres/gpu=8\n"
-        "17_4|17|COMPLETED|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00|gres/gpu=8\n"
-    )
-    log = tmp_path / "slurm-17_3.out"
-    log.write_text(
-        "".join(
-            f"[titan] 2026-03-01 10:{minute}:00,000 - root - INFO - {said}\n"
-            for minute, said in ((10, "Training starts at step 1"), (20, "step: 1  loss: 7.2"))
-        )
-    )
-    ingest(tmp_path / "warehouse", log, told)
-
-    assert [("17", 3600.0, False), ("19", 3600.0, True)] == rows(
-        tmp_path / "warehouse",
-        "select job_id, wall_seconds, is_instrumented from attempts order by all",
+def test_the_output_of_an_arrays_task_is_of_its_rows(mixed: Path) -> None:
+    assert [("7", 3600.0, False), ("9", 3600.0, True)] == rows(
+        mixed,
+        "select job_id, wall_seconds, is_instrumented from attempts "
+        "where split_part(job_id, ':', -1) not in ('17', '18', 'pretrain') order by all",
     )
 
 
-def test_a_cluster_that_the_reader_gives_joins_them_as_well(tmp_path: Path) -> None:
-    told = [table(tmp_path / "a.txt", "17", ""), trained(tmp_path / "a.jsonl", "17")]
+def test_a_cluster_that_the_reader_gives_joins_them_as_well(plain: Path, tmp_path: Path) -> None:
+    told = [table(tmp_path / "a.txt", "", JOB), trained(tmp_path / "a.jsonl", JOB)]
     ingest(tmp_path / "given", "--cluster", "c1", *told)
-    ingest(tmp_path / "plain", *told)
 
-    assert [("c1:17", 3)] == the_job(tmp_path / "given")
-    assert rows(tmp_path / "plain", NUMBERS) == rows(tmp_path / "given", NUMBERS)
+    assert [("c1:17", 3)] == rows(
+        tmp_path / "given", "select job_id, attempts from jobs order by all"
+    )
+    assert rows(plain, NUMBERS, [JOB]) == rows(tmp_path / "given", NUMBERS, ["c1:17"])
 
 
 def test_they_join_in_any_order_and_by_a_rebuild(tmp_path: Path) -> None:
-    told = [
-        table(tmp_path / "a.txt", "17", "c1"),
-        trained(tmp_path / "a.jsonl", "17"),
-        trained(tmp_path / "other.jsonl", "run-17"),
-    ]
+    """Each order is of a number of its own; commands of one kind have every order among them."""
+    commands = ("rows", "events", "run", "rows", "events", "rows", "run")
+    numbers = {str(17 + place): order for place, order in enumerate(permutations(commands[:3]))}
+    comes = {number: places(order, commands) for number, order in numbers.items()}
+    told = []
+    for place, kind in enumerate(commands):
+        now = [number for number in numbers if place in comes[number]]
+        told.append(
+            table(tmp_path / f"{place}.txt", "c1", *now)
+            if kind == "rows"
+            else trained(
+                tmp_path / f"{place}.jsonl",
+                *(number if kind == "events" else f"run-{number}" for number in now),
+            )
+        )
+        ingest(tmp_path / "in turn", told[-1])
     ingest(tmp_path / "once", *told)
-    for order in permutations(told):
-        warehouse = tmp_path / "-".join(path.stem + path.suffix for path in order)
-        for dump in order:
-            ingest(warehouse, dump)
 
-        assert {} == differences(tmp_path / "once", warehouse)
-    assert [("c1:17", 3), ("run-17", 3)] == the_job(tmp_path / "once")
+    assert {} == differences(tmp_path / "once", tmp_path / "in turn")
+    assert [(f"c1:{number}", 3) for number in numbers] + [
+        (f"run-{number}", 3) for number in numbers
+    ] == rows(tmp_path / "once", "select job_id, attempts from jobs order by all")
 
 
-def test_a_number_of_two_clusters_is_neither_where_the_events_name_none(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(
-        warehouse,
-        table(tmp_path / "a.txt", "17", "c1"),
-        table(tmp_path / "b.txt", "17", "c2"),
-        trained(tmp_path / "a.jsonl", "17"),
-    )
-    kinds = rows(warehouse, "select job_id, kind from anomalies where kind = 'ambiguous_job'")
+def places(order: Sequence[str], commands: Sequence[str]) -> list[int]:
+    """Where each of an order first comes in commands after the one before it."""
+    found: list[int] = []
+    for kind in order:
+        found.append(commands.index(kind, found[-1] + 1 if found else 0))
+    return found
 
-    assert [("17", 3), ("c1:17", 3), ("c2:17", 3)] == the_job(warehouse)
+
+def test_a_number_of_two_clusters_is_neither_where_the_events_name_none(mixed: Path) -> None:
+    kinds = rows(mixed, "select job_id, kind from anomalies where kind = 'ambiguous_job'")
+
+    assert [("17", 3), ("c1:17", 3), ("c2:17", 3)] == the_jobs(mixed, "17")
     assert {("17", "ambiguous_job")} == set(kinds)
 
 
-def test_a_name_that_is_no_number_is_a_job_of_its_own(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(
-        warehouse, table(tmp_path / "a.txt", "17", "c1"), trained(tmp_path / "a.jsonl", "pretrain")
-    )
-
-    assert [("c1:17", 3), ("pretrain", 3)] == the_job(warehouse)
+def test_a_name_that_is_no_number_is_a_job_of_its_own(mixed: Path) -> None:
+    assert [("c1:18", 3), ("pretrain", 3)] == the_jobs(mixed, "18", "pretrain")
 
 
 def test_rows_that_are_told_with_a_cluster_and_without_are_said_to_count_twice(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     warehouse = tmp_path / "warehouse"
-    ingest(warehouse, table(tmp_path / "a.txt", "17", "c1"))
-    ingest(warehouse, table(tmp_path / "other.txt", "18", ""))
+    ingest(warehouse, table(tmp_path / "a.txt", "c1", "17"))
+    ingest(warehouse, table(tmp_path / "other.txt", "", "18"))
     unsaid = caplog.text
-    ingest(warehouse, table(tmp_path / "b.txt", "17", ""))
+    ingest(warehouse, table(tmp_path / "b.txt", "", "17"))
 
     assert "told with its cluster" not in unsaid
     assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text
@@ -196,42 +247,62 @@ def test_a_dry_run_says_what_would_count_twice_before_it_does(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     warehouse = tmp_path / "warehouse"
-    ingest(warehouse, table(tmp_path / "a.txt", "17", "c1"))
-    ingest(warehouse, "--dry-run", table(tmp_path / "b.txt", "17", ""))
+    ingest(warehouse, table(tmp_path / "a.txt", "c1", "17"))
+    ingest(warehouse, "--dry-run", table(tmp_path / "b.txt", "", "17"))
 
     assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text
-    assert [("c1:17", 3)] == the_job(warehouse)
+    assert [("c1:17", 3)] == rows(warehouse, "select job_id, attempts from jobs order by all")
 
 
-def pruned(warehouse: Path, dump: Path) -> list[tuple[Any, ...]]:
-    """What a warehouse that forgot the events of a dump shows of its jobs."""
-    ingest(warehouse, "--as-of", "2026-03-20T00:00:00Z", dump)
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A warehouse that forgot the events of its jobs, and the jobs as it showed them then."""
+
+    warehouse: Path
+    before: list[tuple[Any, ...]]
+
+
+@pytest.fixture(scope="module")
+def pruned(tmp_path_factory: pytest.TempPathFactory) -> Pruned:
+    """17 was told by its rows first, 18 by its events; of 19 another cluster speaks later."""
+    folder = tmp_path_factory.mktemp("pruned")
+    warehouse = folder / "warehouse"
+    first = table(folder / "a.txt", "c1", "17", "19"), trained(folder / "a.jsonl", "18")
+    ingest(warehouse, "--as-of", "2026-03-20T00:00:00Z", *first)
     keep.main(["prune", "--before", "2026-03-10", "--warehouse", str(warehouse)])
-    return rows(warehouse, "select * from jobs order by all")
+    before = rows(warehouse, "select * from jobs order by all")
+    ingest(
+        warehouse,
+        trained(folder / "b.jsonl", "17"),
+        trained(folder / "c.jsonl", "19", cluster="c2"),
+        table(folder / "b.txt", "c1", "18"),
+    )
+    return Pruned(warehouse, before)
 
 
-@pytest.mark.parametrize("first", ["scheduler", "events"])
+@pytest.mark.parametrize("job", ["c1:17", "18"], ids=["scheduler", "events"])
 def test_what_comes_too_late_for_the_pruned_job_of_its_number_doubles_no_time(
-    tmp_path: Path, first: str
+    pruned: Pruned, job: str
 ) -> None:
-    warehouse = tmp_path / "warehouse"
-    told = [table(tmp_path / "a.txt", "17", "c1"), trained(tmp_path / "a.jsonl", "17")]
-    if first == "events":
-        told.reverse()
-    before = pruned(warehouse, told[0])
-    ingest(warehouse, told[1])
-    late = rows(warehouse, "select job_id from anomalies where kind = 'late_for_pruned'")
+    number = job.rpartition(":")[2]
+    shown = rows(
+        pruned.warehouse,
+        "select * from jobs where split_part(job_id, ':', -1) = ? order by all",
+        [number],
+    )
+    late = rows(
+        pruned.warehouse,
+        "select job_id from anomalies where kind = 'late_for_pruned' "
+        "and split_part(job_id, ':', -1) = ?",
+        [number],
+    )
 
-    assert before == rows(warehouse, "select * from jobs order by all")
-    assert [before[0][:1]] == late
-    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
+    assert [row for row in pruned.before if row[0] == job] == shown
+    assert [(job,)] == late
+    assert 0 == keep.main(["check", "--warehouse", str(pruned.warehouse)])
 
 
 def test_a_number_on_another_cluster_than_the_pruned_one_is_a_job_of_its_own(
-    tmp_path: Path,
+    pruned: Pruned,
 ) -> None:
-    warehouse = tmp_path / "warehouse"
-    pruned(warehouse, table(tmp_path / "a.txt", "17", "c1"))
-    ingest(warehouse, trained(tmp_path / "a.jsonl", "17", cluster="c2"))
-
-    assert [("17", 3), ("c1:17", 3)] == the_job(warehouse)
+    assert [("19", 3), ("c1:19", 3)] == the_jobs(pruned.warehouse, "19")
