@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,20 @@ def load(tmp_path: Path) -> Load:
         return tmp_path / "warehouse"
 
     return load
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of the snapshot that was taken while jobs ran."""
+    folder = tmp_path_factory.mktemp("running")
+
+    assert 0 == ingest(folder, RUNNING)
+    return folder
+
+
+def copied(warehouse: Path, folder: Path) -> Path:
+    """A warehouse to go on with: what it was told before is ingested once."""
+    return shutil.copytree(warehouse, folder / "copied", symlinks=True)
 
 
 REQUEUES = ("REQUEUED", "PREEMPTED", "NODE_FAIL", "SPECIAL_EXIT")
@@ -623,23 +638,22 @@ def test_13_what_only_a_scheduler_knows_was_not_wasted_for_0_seconds(quiet: Path
 def test_14_dumps_of_other_zones_tell_the_same_jobs_where_the_zone_is_said(
     quiet: Path, tmp_path: Path
 ) -> None:
-    assert 0 == ingest(tmp_path, ADMIN)
-    assert 0 == ingest(tmp_path, LOS_ANGELES, *ZONE_OF_LOS_ANGELES)
-    assert 0 == ingest(tmp_path, EPOCH)
+    warehouse = copied(quiet, tmp_path)
 
-    assert attempts(quiet) == attempts(tmp_path)
+    assert 0 == ingest(warehouse, LOS_ANGELES, *ZONE_OF_LOS_ANGELES)
+    assert 0 == ingest(warehouse, EPOCH)
+
+    assert attempts(quiet) == attempts(warehouse)
 
 
 # Several dumps of one history
 
 
-def test_jobs_that_run_are_running_until_the_dump_was_taken(tmp_path: Path) -> None:
-    assert 0 == ingest(tmp_path, RUNNING)
-
+def test_jobs_that_run_are_running_until_the_dump_was_taken(running: Path) -> None:
     taken = datetime(2026, 11, 20, 5, 28, 21)
 
     assert [("fleet:1129", taken, 78.0), ("fleet:1134", taken, 54.0)] == rows(
-        tmp_path,
+        running,
         "select job_id, ended_at, wall_seconds from attempts where outcome = 'running' order by 1",
     )
 
@@ -660,16 +674,19 @@ def test_jobs_of_which_nothing_was_heard_for_long_are_lost(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "dumps", [(RUNNING, ADMIN), (ADMIN, RUNNING), (ADMIN, ADMIN)], ids=["then", "back", "again"]
+    ("first", "later"),
+    [("running", ADMIN), ("quiet", RUNNING), ("quiet", ADMIN)],
+    ids=["then", "back", "again"],
 )
 def test_a_snapshot_and_a_later_one_are_the_later_one(
-    dumps: tuple[Path, ...], quiet: Path, tmp_path: Path
+    first: str, later: Path, quiet: Path, running: Path, tmp_path: Path
 ) -> None:
-    for dump in dumps:
-        assert 0 == ingest(tmp_path, dump)
+    warehouse = copied({"running": running, "quiet": quiet}[first], tmp_path)
 
-    assert attempts(quiet) == attempts(tmp_path)
-    assert serving(quiet) == serving(tmp_path)
+    assert 0 == ingest(warehouse, later)
+
+    assert attempts(quiet) == attempts(warehouse)
+    assert serving(quiet) == serving(warehouse)
 
 
 def test_two_snapshots_in_one_command_are_the_later_one(quiet: Path, tmp_path: Path) -> None:
@@ -803,38 +820,68 @@ TRAINED: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize("order", ["scheduler first", "trainer first", "together"])
-def test_a_scheduler_and_a_trainer_describe_one_job_together(
-    order: str, load: Load, tmp_path: Path
-) -> None:
-    """Slurm without a Cluster column and the trainer name the job alike: 95."""
-    sources = {"scheduler": tmp_path / "sacct.txt", "trainer": tmp_path / "events.jsonl"}
-    told = sacct(
-        row(95, "PREEMPTED", 0, 10, 1000),
-        row(95, "COMPLETED", 1001, 1120, 2000),
-        columns=[column for column in COLUMNS if column != "Cluster"],
-    )
-    sources["scheduler"].write_text("\n".join(told) + "\n", encoding="utf-8")
-    write_dump(
-        sources["trainer"],
-        [{**event, "ts": seconds_of(event["ts"]), "job_id": "95"} for event in TRAINED],
-    )
-    warehouse = tmp_path / "both"
-    commands = {
-        "scheduler first": [["scheduler"], ["trainer"]],
-        "trainer first": [["trainer"], ["scheduler"]],
-        "together": [["trainer", "scheduler"]],
+# by the order of its two dumps, and by the trainer's word of its end
+ORDERS = {"scheduler first": "95", "trainer first": "96", "together": "97"}
+ENDS: dict[float, tuple[str, list[str]]] = {
+    980: ("98", []),
+    1000.9: ("99", []),
+    1010: ("100", ["several_ends"]),
+}
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of Slurm without a Cluster column and of trainers, who name their jobs alike."""
+    folder = tmp_path_factory.mktemp("described")
+    scheduled = {
+        job: (row(int(job), "PREEMPTED", 0, 10, 1000), row(int(job), "COMPLETED", 1001, 1120, 2000))
+        for job in ORDERS.values()
+    } | {job: (row(int(job), "COMPLETED", 0, 10, 1000),) for job, _ in ENDS.values()}
+    trained = {job: TRAINED for job in ORDERS.values()} | {
+        job: (
+            *TRAINED[:3],
+            {"ts": ends, "event": "attempt_end", "outcome": "completed", "attempt": 1},
+        )
+        for ends, (job, _) in ENDS.items()
     }
-    for command in commands[order]:
-        assert 0 == ingest(warehouse, *(sources[name] for name in command))
+    scheduler_first = {ORDERS["scheduler first"], *(job for job, _ in ENDS.values())}
+    trainer_first = {ORDERS["trainer first"]}
+    commands = (
+        (scheduled.keys() - trainer_first, trained.keys() - scheduler_first),
+        (trainer_first, scheduler_first),
+    )
+    columns = [column for column in COLUMNS if column != "Cluster"]
+    for number, (of_scheduler, of_trainer) in enumerate(commands):
+        native = write_dump(
+            folder / f"events-{number}.jsonl",
+            [
+                {**event, "ts": seconds_of(0) + event["ts"], "job_id": job}
+                for job in sorted(of_trainer)
+                for event in trained[job]
+            ],
+        )
+        told = sacct(
+            *(one for job in sorted(of_scheduler) for one in scheduled[job]), columns=columns
+        )
+        dump = folder / f"sacct-{number}.txt"
+        dump.write_text("\n".join(told) + "\n", encoding="utf-8")
+
+        assert 0 == ingest(folder / "warehouse", native, dump)
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_scheduler_and_a_trainer_describe_one_job_together(order: str, described: Path) -> None:
+    job = ORDERS[order]
 
     assert [
         (1, True, "preempted", "scheduler", "vision", 8, 10.0, 990.0, at(50)),
         (2, True, "completed", None, "vision", 8, 120.0, 880.0, at(1160)),
     ] == rows(
-        warehouse,
+        described,
         "select attempt, is_instrumented, outcome, failure_domain, team, gpus, queue_seconds, "
-        "wall_seconds, first_batch_at from attempts order by attempt",
+        "wall_seconds, first_batch_at from attempts where job_id = ? order by attempt",
+        [job],
     )
     # up to the save of step 10 it lasted; the trainer's own end, 10 s before Slurm's, ends nothing
     assert {
@@ -843,44 +890,39 @@ def test_a_scheduler_and_a_trainer_describe_one_job_together(
         "effective": 550.0,
         "checkpoint_save": 10.0,
         "unsaved": 390.0,
-    } == areas(warehouse, "95", 1)
+    } == areas(described, job, 1)
     assert {
         "unaccounted": 20.0,
         "trainer_init": 30.0,
         "effective": 830.0,
-    } == areas(warehouse, "95", 2)
+    } == areas(described, job, 2)
     assert [("sources_disagree", 1)] == rows(
-        warehouse,
+        described,
         "select kind, count(*) from anomalies where kind in ('several_ends', 'sources_disagree') "
-        "group by 1",
+        "and job_id = ? group by 1",
+        [job],
     )
+    assert sorted([*ORDERS.values(), *(job for job, _ in ENDS.values())]) == [
+        job for (job,) in rows(described, "select job_id from jobs order by 1")
+    ]
     assert [("events",), ("slurm-sacct",)] == rows(
-        warehouse, "select source from sources order by 1"
+        described, "select source from sources order by 1"
     )
 
 
-@pytest.mark.parametrize(("ends", "kinds"), [(980, []), (1000.9, []), (1010, ["several_ends"])])
+@pytest.mark.parametrize("ends", ENDS)
 def test_a_trainer_that_tells_the_outcome_of_the_row_contradicts_nothing(
-    ends: float, kinds: list[str], load: Load, tmp_path: Path
+    ends: float, described: Path
 ) -> None:
-    warehouse = load(
-        sacct(
-            row(95, "COMPLETED", 0, 10, 1000),
-            columns=[column for column in COLUMNS if column != "Cluster"],
-        )
-    )
-    end = {"ts": ends, "event": "attempt_end", "outcome": "completed", "attempt": 1}
-    native = write_dump(
-        tmp_path / "events.jsonl",
-        [
-            {**event, "ts": seconds_of(0) + event["ts"], "job_id": "95"}
-            for event in (*TRAINED[:3], end)
-        ],
-    )
+    job, kinds = ENDS[ends]
 
-    assert 0 == ingest(warehouse, native)
     assert kinds == [
-        kind for (kind,) in rows(warehouse, "select kind from anomalies where kind like '%ends'")
+        kind
+        for (kind,) in rows(
+            described,
+            "select kind from anomalies where kind like '%ends' and job_id = ?",
+            [job],
+        )
     ]
 
 
@@ -916,25 +958,53 @@ def test_a_cluster_that_accounts_for_no_gpus_is_told_of(
     ]
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
+ORDERS_OF_WINDOWS = list(permutations(range(3)))
+CUT = {told: 20 + job for job, told in enumerate(product(("RUNNING", "FAILED"), ORDERS_OF_WINDOWS))}
+
+
+@pytest.fixture(scope="module")
+def windowed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of jobs that three windows cut, of each in another order of the windows."""
+    folder = tmp_path_factory.mktemp("windowed")
+    for place in range(3):
+        windows = [
+            [row(1, "COMPLETED", 5, 20, 30)],
+            [row(2, "COMPLETED", 5, 1900, 1990)],
+            [],  # sacct -T -S 9:33:20
+        ]
+        for (state, order), job in CUT.items():
+            of_job = (
+                row(job, state, 0, 10, 1000, elapsed=990),
+                row(job, state, 0, 1000, 1999, elapsed=999),
+                row(job, "FAILED", 0, 2000, 2500),
+            )
+            windows[order[place]].append(of_job[order[place]])
+        dumps = [folder / f"sacct-{place}-{window}.txt" for window in range(3)]
+        for dump, told in zip(dumps, windows, strict=True):
+            dump.write_text("\n".join(sacct(*told)) + "\n", encoding="utf-8")
+
+        assert 0 == ingest(folder / "warehouse", *dumps)
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("order", ORDERS_OF_WINDOWS)
 @pytest.mark.parametrize("state", ["RUNNING", "FAILED"])
 def test_windows_that_cut_a_job_are_put_together_again(
-    load: Load, state: str, order: tuple[int, ...]
+    windowed: Path, state: str, order: tuple[int, ...]
 ) -> None:
-    windows = [
-        sacct(row(1, state, 0, 10, 1000, elapsed=990), row(2, "COMPLETED", 5, 20, 30)),
-        sacct(row(1, state, 0, 1000, 1999, elapsed=999), row(3, "COMPLETED", 5, 1900, 1990)),
-        sacct(row(1, "FAILED", 0, 2000, 2500)),  # sacct -T -S 9:33:20
-    ]
-    warehouse = load(*(windows[index] for index in order))
+    job = f"fleet:{CUT[state, order]}"
 
-    assert [("fleet:1", 1, at(10), at(2500), 10.0, 2490.0)] == rows(
-        warehouse,
+    assert [(job, 1, at(10), at(2500), 10.0, 2490.0)] == rows(
+        windowed,
         "select job_id, attempt, started_at, ended_at, queue_seconds, wall_seconds from attempts "
-        "where job_id = 'fleet:1'",
+        "where job_id = ?",
+        [job],
     )
-    assert [("fleet:1", 1, "start_was_cut")] == rows(
-        warehouse, "select job_id, attempt, kind from anomalies"
+    assert [(job, 1, "start_was_cut")] == rows(
+        windowed,
+        "select job_id, attempt, kind from anomalies where job_id = ? "
+        "or job_id in ('fleet:1', 'fleet:2') or job_id is null",
+        [job],
     )
 
 
@@ -959,6 +1029,18 @@ def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(load: Loa
 
 
 # what a table is made of, and what is asked of a warehouse
+
+
+def load_at_once(folder: Path, *tables: Sequence[str]) -> Path:
+    """Ingest tables in one command; those of the commands before it stay where they are."""
+    known = len(list(folder.glob("sacct-*.txt")))
+    dumps = [folder / f"sacct-{number}.txt" for number in range(known, known + len(tables))]
+    for dump, told in zip(dumps, tables, strict=True):
+        dump.write_text("\n".join(told) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(folder / "warehouse", *dumps)
+    return folder / "warehouse"
+
 
 BEGAN = datetime(2026, 3, 2, 9, 0, 0)
 COLUMNS = (
@@ -1116,21 +1198,21 @@ def ran(cells: Cells) -> bool:
 
 @pytest.mark.real
 def test_a_dialect_without_exit_codes_takes_none_from_the_table(
-    real_logs: Path, tmp_path: Path
+    real_logs: Path, quiet: Path, tmp_path: Path
 ) -> None:
     """`sacct --json` of old releases says success of every job; in either order the table stays."""
     told = real_logs / "slurm/snap2_quiet"
     table_of, document = told / "sacct_D_P_admin.txt", told / "sacct_D.json.gz"
     ends = "select job_id, attempt, outcome, exit_code, failure_category from attempts order by all"
-    for name, dumps in {
-        "table": (table_of,), "before": (table_of, document), "after": (document, table_of),
-    }.items():  # fmt: skip
-        for dump in dumps:
-            ingest(tmp_path / name, dump)
-    alone = rows(tmp_path / "table", ends)
+    alone = rows(quiet, ends)
+    before = copied(quiet, tmp_path)
+    ingest(before, document)
+    for dump in (document, table_of):
+        ingest(tmp_path / "after", dump)
 
+    assert ADMIN.read_bytes() == table_of.read_bytes()
     assert 100 < len(alone)
-    assert alone == rows(tmp_path / "before", ends) == rows(tmp_path / "after", ends)
+    assert alone == rows(before, ends) == rows(tmp_path / "after", ends)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -1158,15 +1240,15 @@ def test_what_a_later_dump_has_no_column_for_stays_as_it_was_told(
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_twice(
-    load: Load, caplog: pytest.LogCaptureFixture, order: tuple[int, int]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[int, int]
 ) -> None:
     told = row(300, "COMPLETED", 0, 60, 90)
     without = [column for column in COLUMNS if column not in ("Submit", "Eligible")]
     tables = [sacct(told), sacct(told, columns=without)]
     # one without it beside other jobs is as good as one with it
-    load(sacct(row(301, "COMPLETED", 0, 60, 90)), tables[order[0]])
+    load_at_once(tmp_path, sacct(row(301, "COMPLETED", 0, 60, 90)), tables[order[0]])
     unsaid = caplog.text
-    load(tables[order[1]])
+    load_at_once(tmp_path, tables[order[1]])
 
     assert "its Submit" not in unsaid
     assert "a row of the scheduler's job fleet:300 is told with its Submit and without" in (
@@ -1177,15 +1259,15 @@ def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 @pytest.mark.parametrize("cluster", ["fleet", ""])
 def test_tasks_that_are_told_with_their_raw_number_and_without_are_said_to_count_twice(
-    load: Load, caplog: pytest.LogCaptureFixture, order: tuple[int, int], cluster: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[int, int], cluster: str
 ) -> None:
     task = row(300, "COMPLETED", 0, 60, 90, JobID="290_3", Cluster=cluster)
     other = row(302, "COMPLETED", 0, 60, 90, JobID="291_3", Cluster=cluster)
     shown = [column for column in COLUMNS if column != "JobIDRaw"]
     tables = [sacct(task), sacct(task, columns=shown)]
-    load(sacct(other), tables[order[0]])
+    load_at_once(tmp_path, sacct(other), tables[order[0]])
     unsaid = caplog.text
-    load(tables[order[1]])
+    load_at_once(tmp_path, tables[order[1]])
 
     assert "JobIDRaw" not in unsaid
     assert "the scheduler's job 290_3 is told with its JobIDRaw, 300, and without" in caplog.text
