@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -26,6 +27,24 @@ SEEN = (*VIEWS, "clock_offsets")
 @pytest.fixture(autouse=True)
 def told_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     telling.register(monkeypatch)
+
+
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """The dumps of a fleet, and the warehouse that was told them one after another."""
+
+    dumps: list[Dump]
+    warehouse: Path
+
+
+@pytest.fixture(scope="module")
+def in_turn(tmp_path_factory: pytest.TempPathFactory) -> InTurn:
+    folder = tmp_path_factory.mktemp("in-turn")
+    dumps = fleet(range(2000, 2025))
+    with pytest.MonkeyPatch.context() as patch:
+        telling.register(patch)
+        loaded(folder, "warehouse", dumps)
+    return InTurn(dumps, folder / "warehouse")
 
 
 @pytest.mark.slow
@@ -57,19 +76,20 @@ def test_engine_and_oracle_agree_on_random_fleets_of_several_sources(
 
 
 @pytest.mark.slow
-def test_sources_of_the_same_jobs_may_come_in_any_order_and_again(tmp_path: Path) -> None:
-    dumps = fleet(range(2000, 2025))
+def test_sources_of_the_same_jobs_may_come_in_any_order_and_again(
+    in_turn: InTurn, tmp_path: Path
+) -> None:
+    dumps = in_turn.dumps
     chance = random.Random(1)
     turned = [*chance.sample(dumps, len(dumps)), *chance.sample(dumps, 2)]
-    loaded(tmp_path, "forth", dumps)
     loaded(tmp_path, "back", turned)
 
-    assert {} == differences(tmp_path / "forth", tmp_path / "back")
+    assert {} == differences(in_turn.warehouse, tmp_path / "back")
 
 
 @pytest.mark.slow
-def test_a_full_rebuild_gives_what_the_increments_gave(tmp_path: Path) -> None:
-    loaded(tmp_path, "warehouse", fleet(range(3000, 3025)))
+def test_a_full_rebuild_gives_what_the_increments_gave(in_turn: InTurn, tmp_path: Path) -> None:
+    shutil.copytree(in_turn.warehouse, tmp_path / "warehouse", symlinks=True)
     in_pieces = contents(tmp_path / "warehouse", SEEN)
     with warehouse.opened(tmp_path / "warehouse", print, 5) as opened:
         opened.connection.execute("begin")
@@ -84,7 +104,7 @@ def test_jobs_that_may_be_one_are_computed_in_one_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dumps = fleet(range(4000, 4006))
-    loaded(tmp_path, "whole", dumps)
+    loaded_at_once(tmp_path, "whole", dumps)
     monkeypatch.setattr(facts, "_EVENTS_A_GIB", 200)
     monkeypatch.setattr(facts, "_ATTEMPT_DAYS_A_GIB", 10)
     loaded(tmp_path, "parts", dumps)
@@ -95,7 +115,7 @@ def test_jobs_that_may_be_one_are_computed_in_one_part(
 def test_the_comparison_finds_a_microsecond(tmp_path: Path) -> None:
     """The check can fail: an oracle that is told one event a microsecond later is found out."""
     dumps = fleet(range(5, 9))
-    loaded(tmp_path, "warehouse", dumps)
+    loaded_at_once(tmp_path, "warehouse", dumps)
     moved = [replace(dump, events=later(dump.events)) for dump in dumps]
 
     assert [] == disagreements(tmp_path / "warehouse", measure_dumps(dumps).measures)
@@ -115,10 +135,19 @@ def fleet(seeds: Iterable[int]) -> list[Dump]:
 
 
 def loaded(folder: Path, name: str, dumps: Sequence[Dump]) -> None:
-    for number, dump in enumerate(dumps):
-        path = telling.write_told(folder / f"{name}-{number}", dump.format, dump.events)
-
+    for path in written(folder, name, dumps):
         assert 0 == ingest(folder / name, path)
+
+
+def loaded_at_once(folder: Path, name: str, dumps: Sequence[Dump]) -> None:
+    assert 0 == ingest(folder / name, *written(folder, name, dumps))
+
+
+def written(folder: Path, name: str, dumps: Sequence[Dump]) -> list[Path]:
+    return [
+        telling.write_told(folder / f"{name}-{number}", dump.format, dump.events)
+        for number, dump in enumerate(dumps)
+    ]
 
 
 def later(events: Iterable[dict[str, object]]) -> tuple[dict[str, object], ...]:
