@@ -43,24 +43,32 @@ def test_a_run_that_begins_anew_in_another_folder_is_told_of(
     assert {} == differences(tmp_path / "warehouse", tmp_path / "back")
 
 
-@pytest.mark.parametrize(
-    ("name", "job"),
-    [
-        ("lr3", "lr3"),
-        ("lr(3e-4)+[.*?{2}$", "lr(3e-4)+[.*?{2}$"),
-        ("a\nb'c\"%s", "a\nb'c\"%s"),
-        ("of\\windows", "windows"),
-    ],
-)
-def test_logs_called_by_their_own_names_are_told_of_too(
-    name: str, job: str, tmp_path: Path
-) -> None:
-    write(tmp_path / f"fleet/a/{name}.log", 0, sightings(0, 0))
-    write(tmp_path / f"fleet/b/{name}.log", 900, sightings(900, 0))
+NAMES = {
+    "lr3": "lr3",
+    "lr(3e-4)+[.*?{2}$": "lr(3e-4)+[.*?{2}$",
+    "a\nb'c\"%s": "a\nb'c\"%s",
+    "of\\windows": "windows",
+}
 
-    ingest(tmp_path / "warehouse", tmp_path / "fleet")
 
-    assert [(job, 2)] == [row[:2] for row in rows(tmp_path / "warehouse", ANOMALIES)]
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of logs of two projects that are called by these names."""
+    folder = tmp_path_factory.mktemp("named")
+    for name in NAMES:
+        write(folder / f"fleet/a/{name}.log", 0, sightings(0, 0))
+        write(folder / f"fleet/b/{name}.log", 900, sightings(900, 0))
+
+    ingest(folder / "warehouse", folder / "fleet")
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("job", NAMES.values())
+def test_logs_called_by_their_own_names_are_told_of_too(job: str, named: Path) -> None:
+    told = [row[:2] for row in rows(named, ANOMALIES)]
+
+    assert len(NAMES) == len(told)
+    assert [(job, 2)] == [row for row in told if row[0] == job]
 
 
 def test_a_rule_makes_them_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

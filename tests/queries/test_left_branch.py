@@ -68,33 +68,46 @@ def test_an_attempt_that_goes_on_from_before_one_that_began_anew_is_told_of(
     assert {} == differences(warehouse, tmp_path / "back")
 
 
-@pytest.mark.parametrize(
-    "attempts",
-    [
-        pytest.param([attempt(1, 19, 38), attempt(2, 57, resumes_at=38)], id="goes on"),
-        pytest.param(
-            [attempt(1, 19, 38), attempt(2, 19, resumes_at=0), attempt(3, 38, resumes_at=19)],
-            id="resumes from the newer of one step",
-        ),
-        pytest.param(
-            [attempt(1, 19, 38), attempt(2, 8, 16), attempt(3, 24, resumes_at=30)],
-            id="nobody saved that step",
-        ),
-        pytest.param([attempt(1, 38, 19), attempt(2, 57, resumes_at=38)], id="within one attempt"),
-        pytest.param(
-            [
-                attempt(1, 19, 38),
-                attempt(2, 8, 16, outcome="completed"),
-                attempt(3, 57, resumes_at=38),
-            ],
-            id="what came between completed and loses nothing",
-        ),
-        pytest.param([attempt(1, 19, 38), attempt(2, 8, 16), attempt(3, 24)], id="says nothing"),
+OTHERS = {
+    "goes on": [attempt(1, 19, 38), attempt(2, 57, resumes_at=38)],
+    "resumes from the newer of one step": [
+        attempt(1, 19, 38),
+        attempt(2, 19, resumes_at=0),
+        attempt(3, 38, resumes_at=19),
     ],
-)
-def test_others_are_not(attempts: list[list[dict[str, Any]]], tmp_path: Path) -> None:
-    dump = write_dump(tmp_path / "a.jsonl", [event for piece in attempts for event in piece])
+    "nobody saved that step": [
+        attempt(1, 19, 38),
+        attempt(2, 8, 16),
+        attempt(3, 24, resumes_at=30),
+    ],
+    "within one attempt": [attempt(1, 38, 19), attempt(2, 57, resumes_at=38)],
+    "what came between completed and loses nothing": [
+        attempt(1, 19, 38),
+        attempt(2, 8, 16, outcome="completed"),
+        attempt(3, 57, resumes_at=38),
+    ],
+    "says nothing": [attempt(1, 19, 38), attempt(2, 8, 16), attempt(3, 24)],
+}
 
-    assert 0 == ingest(tmp_path / "warehouse", dump)
 
-    assert [] == rows(tmp_path / "warehouse", TOLD)
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of a job for each of them."""
+    folder = tmp_path_factory.mktemp("others")
+    events = [
+        {**event, "job_id": job}
+        for job, attempts in OTHERS.items()
+        for piece in attempts
+        for event in piece
+    ]
+
+    assert 0 == ingest(folder / "warehouse", write_dump(folder / "a.jsonl", events))
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("job", OTHERS)
+def test_others_are_not(job: str, others: Path) -> None:
+    assert [(len(OTHERS[job]),)] == rows(
+        others, "select attempts from jobs where job_id = ?", [job]
+    )
+    assert [] == rows(others, f"{TOLD} and job_id = ?", [job])
