@@ -53,6 +53,12 @@ def vector_a(start: datetime = MIDNIGHT, outcome: str = "failed") -> list[Event]
     return [job, *first, *second]
 
 
+@pytest.fixture(scope="module")
+def vector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of the worked example."""
+    return loaded(tmp_path_factory.mktemp("vector"), vector_a())
+
+
 AREAS_1 = {
     "scheduling": 30.0,
     "hardware_setup": 60.0,
@@ -77,31 +83,25 @@ AREAS_2 = {
 }
 
 
-def test_every_second_of_vector_a_is_charged_as_the_table_says(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, vector_a())
-
-    assert AREAS_1 == areas(warehouse, JOB, 1)
-    assert AREAS_2 == areas(warehouse, JOB, 2)
+def test_every_second_of_vector_a_is_charged_as_the_table_says(vector: Path) -> None:
+    assert AREAS_1 == areas(vector, JOB, 1)
+    assert AREAS_2 == areas(vector, JOB, 2)
     assert [(5060.0,), (3000.0,)] == rows(
-        warehouse, "select wall_seconds from attempts order by attempt"
+        vector, "select wall_seconds from attempts order by attempt"
     )
 
 
-def test_the_waits_of_vector_a(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, vector_a())
-
+def test_the_waits_of_vector_a(vector: Path) -> None:
     assert [(390.0, None, None, 0.0), (None, 400.0, 360.0, 40.0)] == rows(
-        warehouse,
+        vector,
         "select tts_seconds, ttr_seconds, ttr_without_queue_seconds, queue_seconds "
         "from attempts order by attempt",
     )
 
 
-def test_the_ratios_of_vector_a(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, vector_a())
-
-    [job] = table(warehouse, "select * from jobs")
-    [day] = table(warehouse, "select * from team_day where team = 'ranking' and workload = 'all'")
+def test_the_ratios_of_vector_a(vector: Path) -> None:
+    [job] = table(vector, "select * from jobs")
+    [day] = table(vector, "select * from team_day where team = 'ranking' and workload = 'all'")
 
     assert (8060.0, 6150.0) == (job["wall_seconds"], job["effective_seconds"])
     assert 0.7630 == pytest.approx(job["ett_ratio"], abs=5e-5)
@@ -113,23 +113,22 @@ def test_the_ratios_of_vector_a(tmp_path: Path) -> None:
     assert (8060.0 - 6150.0) * 8 == job["lost_gpu_seconds"]
 
 
-def test_the_recovery_of_vector_a_is_its_second_start_up(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, vector_a())
-
+def test_the_recovery_of_vector_a_is_its_second_start_up(vector: Path) -> None:
     assert [(1, 0.0), (2, 300.0)] == rows(
-        warehouse, "select attempt, recovery_seconds from attempts order by attempt"
+        vector, "select attempt, recovery_seconds from attempts order by attempt"
     )
     assert [(True, 300.0)] == rows(
-        warehouse,
+        vector,
         "select is_recovery, sum(seconds) from area_by_attempt where is_recovery group by 1",
     )
     assert [((985.0 + 300.0) * 8,)] == rows(
-        warehouse, "select lost_gpu_seconds from attempts where attempt = 1"
+        vector, "select lost_gpu_seconds from attempts where attempt = 1"
     )
 
 
-def test_variant_a_order_repetition_and_splitting_change_nothing(tmp_path: Path) -> None:
-    once = loaded(tmp_path / "once", vector_a())
+def test_variant_a_order_repetition_and_splitting_change_nothing(
+    vector: Path, tmp_path: Path
+) -> None:
     events = vector_a()
     random.Random(5).shuffle(events)
     pieces = tmp_path / "pieces"
@@ -141,7 +140,7 @@ def test_variant_a_order_repetition_and_splitting_change_nothing(tmp_path: Path)
     # of a line that several dumps have, the one that was ingested first is named
     attempts = "(select * exclude (failure_evidence_file) from attempts)"
     for view in (attempts, "area_by_attempt", "team_day", "jobs", "identity_by_day"):
-        assert sorted(rows(once, f"from {view}"), key=repr) == sorted(
+        assert sorted(rows(vector, f"from {view}"), key=repr) == sorted(
             rows(pieces / "warehouse", f"from {view}"), key=repr
         )
 
@@ -171,16 +170,36 @@ def second_save_async(events: list[Event]) -> list[Event]:
     return [*changed, event(at, 1, "phase_start", 4015, phase="checkpoint_upload", step=200)]
 
 
-def test_variant_b_an_older_restore_point_makes_more_unsaved(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, resumed_from(100)(vector_a()))
+@pytest.fixture(scope="module")
+def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of the variants that are told by their attempts alone, a job each."""
+    at = _clock(MIDNIGHT)
+    lost_end = [
+        one for one in vector_a() if not (one.get("step") == 100 and one["event"] == "phase_end")
+    ]
+    told = {
+        "b": resumed_from(100)(vector_a()),
+        "c": second_save_async(resumed_from(None)(vector_a())),
+        "f": second_save_async(vector_a()),
+        "g": [*lost_end, event(at, 1, "progress", 2100, step=110)],
+        "h": [said for one in vector_a() for said in by_eight_ranks(one)],
+        "i": [
+            one if one["event"] == "job" else {**one, "allocation_id": "alloc-7"}
+            for one in vector_a()
+        ],
+    }
+    return loaded(
+        tmp_path_factory.mktemp("variants"),
+        [{**one, "job_id": job} for job, events in told.items() for one in events],
+    )
 
-    assert {**AREAS_1, "unsaved": 2970.0, "effective": 1580.0} == areas(warehouse, JOB, 1)
+
+def test_variant_b_an_older_restore_point_makes_more_unsaved(variants: Path) -> None:
+    assert {**AREAS_1, "unsaved": 2970.0, "effective": 1580.0} == areas(variants, "b", 1)
 
 
-def test_variant_c_an_upload_that_never_ended_makes_its_save_worthless(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, second_save_async(resumed_from(None)(vector_a())))
-
-    assert {**AREAS_1, "unsaved": 2970.0, "effective": 1580.0} == areas(warehouse, JOB, 1)
+def test_variant_c_an_upload_that_never_ended_makes_its_save_worthless(variants: Path) -> None:
+    assert {**AREAS_1, "unsaved": 2970.0, "effective": 1580.0} == areas(variants, "c", 1)
 
 
 def test_variant_d_a_preemption_costs_the_same_seconds(tmp_path: Path) -> None:
@@ -208,46 +227,35 @@ def test_variant_e_midnight_splits_the_seconds_and_nothing_else(tmp_path: Path) 
     assert [0, 1] == [day["completed"] for day in days]
 
 
-def test_variant_f_what_was_restored_was_durable(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, second_save_async(vector_a()))
-
-    assert AREAS_1 == areas(warehouse, JOB, 1)
+def test_variant_f_what_was_restored_was_durable(variants: Path) -> None:
+    assert AREAS_1 == areas(variants, "f", 1)
 
 
-def test_variant_g_a_lost_end_lasts_until_the_next_progress(tmp_path: Path) -> None:
-    at = _clock(MIDNIGHT)
-    events = [
-        one for one in vector_a() if not (one.get("step") == 100 and one["event"] == "phase_end")
-    ]
-    warehouse = loaded(tmp_path, [*events, event(at, 1, "progress", 2100, step=110)])
-
-    assert {**AREAS_1, "checkpoint_save": 115.0, "effective": 3480.0} == areas(warehouse, JOB, 1)
+def test_variant_g_a_lost_end_lasts_until_the_next_progress(variants: Path) -> None:
+    assert {**AREAS_1, "checkpoint_save": 115.0, "effective": 3480.0} == areas(variants, "g", 1)
     assert [("missing_end",)] == rows(
-        warehouse, "select kind from anomalies where detail like 'checkpoint_save%'"
+        variants,
+        "select kind from anomalies where detail like 'checkpoint_save%' and job_id = 'g'",
     )
 
 
-def test_variant_h_eight_ranks_make_three_saves(tmp_path: Path) -> None:
-    warehouse = loaded(tmp_path, [told for one in vector_a() for told in by_eight_ranks(one)])
-
+def test_variant_h_eight_ranks_make_three_saves(variants: Path) -> None:
     for attempt, expected in ((1, AREAS_1), (2, AREAS_2)):
-        found = areas(warehouse, JOB, attempt)
+        found = areas(variants, "h", attempt)
         assert expected.keys() == found.keys()
         assert all(abs(expected[area] - found[area]) < 0.05 for area in expected)
-    assert [(2,), (1,)] == rows(warehouse, "select checkpoint_saves from attempts order by attempt")
+    assert [(2,), (1,)] == rows(
+        variants, "select checkpoint_saves from attempts where job_id = 'h' order by attempt"
+    )
 
 
 def test_variant_i_a_restart_inside_one_allocation_holds_its_gpus_throughout(
-    tmp_path: Path,
+    variants: Path,
 ) -> None:
-    events = [
-        one if one["event"] == "job" else {**one, "allocation_id": "alloc-7"} for one in vector_a()
-    ]
-    warehouse = loaded(tmp_path, events)
-
-    assert {**AREAS_2, "unaccounted": 40.0} == areas(warehouse, JOB, 2)
+    assert {**AREAS_2, "unaccounted": 40.0} == areas(variants, "i", 2)
     assert [(datetime(2026, 3, 1, 1, 24, 20), 3040.0)] == rows(
-        warehouse, "select started_at, wall_seconds from attempts where attempt = 2"
+        variants,
+        "select started_at, wall_seconds from attempts where job_id = 'i' and attempt = 2",
     )
 
 
