@@ -2,68 +2,81 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.ingest.test_otlp_collector import record, records, span, span_id, spans
+from tests.ingest.test_otlp_collector import TRAINER, record, records, span, span_id, spans
 from tests.queries.engine import ingest, rows
 
+# by whether all is in one file, and by how far ahead a rank is of rank 0
+LAUNCHES = {
+    (is_one_file, ahead): f"launches-{place}"
+    for place, (is_one_file, ahead) in enumerate(product((True, False), (-0.005, 0.005)))
+}
+Spans = list[tuple[str, float, float]]
+NESTED: list[tuple[Spans, str, int]] = [
+    ([("checkpoint_save", 30, 40), ("torch.save_checkpoint", 31, 39)], "checkpoint_save", 10),
+    ([("evaluation", 30, 60), ("validation", 31, 40), ("validation", 45, 59)], "evaluation", 30),
+    ([("pt2_compile", 30, 70), ("pt2_compile", 50, 90)], "pt2_compile", 60),
+]
+TOLD_LATE = (None, 0, 0.5)
 
-@pytest.mark.parametrize("ahead", [-0.005, 0.005])
-@pytest.mark.parametrize("is_one_file", [True, False])
-def test_ranks_without_a_common_name_are_one_launch_whichever_begins_first(
-    ahead: float, is_one_file: bool, tmp_path: Path
-) -> None:
-    """Of launches whose ranks name only themselves, a rank may begin before rank 0 does."""
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Those launches, and those spans with records told so late, each a job of its own."""
+    folder = tmp_path_factory.mktemp("otlp")
+    files = [lines for told, job in LAUNCHES.items() for lines in launches(job, *told)]
+    files += [
+        nested_spans(f"{area}-{late}", nested, late)
+        for nested, area, _ in NESTED
+        for late in TOLD_LATE
+    ]
+    published(folder, files, "job_id")
+    return folder / "warehouse"
+
+
+def launches(job: str, is_one_file: bool, ahead: float) -> list[list[str]]:
+    """Two launches of two ranks that name only themselves."""
     ranks: list[list[str]] = [[], []]
     for launch in (0, 600):
         for rank, lines in enumerate(ranks):
             at = launch - rank * ahead
-            who = {"ett.job_id": "x", "ett.rank": rank, "service.instance.id": f"{launch}-{rank}"}
+            who = {"ett.job_id": job, "ett.rank": rank, "service.instance.id": f"{launch}-{rank}"}
             starts = [(at, "trainer_init"), (at + 10, "training")]
             for second, name in starts:
                 start = record(second, "phase_start", {"ett.phase": name})
                 lines.append(records(start, resource=who))
         for second in range(20, 120, 10):
             step = {"ett.step": launch + second}
-            who = {"ett.job_id": "x", "ett.rank": 0, "service.instance.id": f"{launch}-0"}
+            who = {"ett.job_id": job, "ett.rank": 0, "service.instance.id": f"{launch}-0"}
             ranks[0].append(records(record(launch + second, "progress", step), resource=who))
-    files = [[line for lines in ranks for line in lines]] if is_one_file else ranks
+    return [[line for lines in ranks for line in lines]] if is_one_file else ranks
 
-    assert [(110, 100, 0), (110, 0, 490)] == published(
-        tmp_path,
-        files,
-        "round(wall_seconds, 1), round(unsaved_seconds, 1), round(queue_seconds, 1)",
+
+@pytest.mark.parametrize("ahead", [-0.005, 0.005])
+@pytest.mark.parametrize("is_one_file", [True, False])
+def test_ranks_without_a_common_name_are_one_launch_whichever_begins_first(
+    ahead: float, is_one_file: bool, warehouse: Path
+) -> None:
+    """Of launches whose ranks name only themselves, a rank may begin before rank 0 does."""
+    assert [(110, 100, 0), (110, 0, 490)] == rows(
+        warehouse,
+        "select round(wall_seconds, 1), round(unsaved_seconds, 1), round(queue_seconds, 1) "
+        "from attempts where job_id = ? order by attempt",
+        [LAUNCHES[is_one_file, ahead]],
     )
 
 
-@pytest.mark.parametrize(
-    ("nested", "area", "seconds"),
-    [
-        ([("checkpoint_save", 30, 40), ("torch.save_checkpoint", 31, 39)], "checkpoint_save", 10),
-        (
-            [("evaluation", 30, 60), ("validation", 31, 40), ("validation", 45, 59)],
-            "evaluation",
-            30,
-        ),
-        ([("pt2_compile", 30, 70), ("pt2_compile", 50, 90)], "pt2_compile", 60),
-    ],
-)
-@pytest.mark.parametrize("told_late", [None, 0, 0.5])
-def test_spans_of_one_phase_may_lie_in_each_other(
-    nested: list[tuple[str, float, float]],
-    area: str,
-    seconds: float,
-    told_late: float | None,
-    tmp_path: Path,
-) -> None:
-    """Whether records told their starts too, at once or somewhat late, or none did."""
+def nested_spans(job: str, nested: Spans, told_late: float | None) -> list[str]:
+    """Spans of one phase within training, and records of their starts where those are told."""
+    who = {**TRAINER, "ett.job_id": job}
     told = [("training", 10, 100), *nested]
-    lines = [
-        spans(*(span(*one, {"ett.step": 7}) for one in reversed(told)), span("attempt", 0, 100))
-    ]
+    within = [span(*one, {"ett.step": 7}) for one in reversed(told)]
+    lines = [spans(*within, span("attempt", 0, 100), resource=who)]
     if told_late is not None:
         starts = [
             record(
@@ -74,12 +87,24 @@ def test_spans_of_one_phase_may_lie_in_each_other(
             )
             for name, begin, end in told
         ]
-        lines.append(records(*starts))
-    column = f"(select sum(seconds) from area_by_attempt where area = '{area}')"
+        lines.append(records(*starts, resource=who))
+    return lines
+
+
+@pytest.mark.parametrize(("nested", "area", "seconds"), NESTED)
+@pytest.mark.parametrize("told_late", TOLD_LATE)
+def test_spans_of_one_phase_may_lie_in_each_other(
+    nested: Spans, area: str, seconds: int, told_late: float | None, warehouse: Path
+) -> None:
+    """Whether records told their starts too, at once or somewhat late, or none did."""
+    job = f"{area}-{told_late}"
     saves = int(area == "checkpoint_save")
 
-    assert [(seconds, 90 - seconds, saves)] == published(
-        tmp_path, [lines], f"{column}, effective_seconds, coalesce(checkpoint_saves, 0)"
+    assert [(seconds, 90 - seconds, saves)] == rows(
+        warehouse,
+        "select (select sum(seconds) from area_by_attempt where job_id = $1 and area = $2), "
+        "effective_seconds, coalesce(checkpoint_saves, 0) from attempts where job_id = $1",
+        [job, area],
     )
 
 
