@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import (
@@ -39,8 +40,10 @@ FLAGS = (
     "--process-per-site",  # what one page has compiled the next one need not: see `context`
     # pages live for seconds beside other tests, and no processor is idle: compiling their code to
     # run faster, in threads of its own, is more work than it saves
-    "--js-flags=--single-threaded --no-opt --no-maglev",
+    "--js-flags=--single-threaded --no-opt --no-maglev --min-semi-space-size=64",
 )
+# what moves is drawn sixty times a second, by the processor
+VIEW: Any = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 
 
 @dataclass(slots=True)
@@ -81,7 +84,7 @@ def hostile_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One for all pages: what a browser has loaded once it need not load again."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(**VIEW)
     # the process of a site ends, and forgets what it compiled, with the last page of it
     stays = context.new_page()
     stays.route("**", lambda asked: asked.fulfill(body=""))
@@ -93,7 +96,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @contextmanager
 def fresh_page(browser: Browser) -> Iterator[Page]:
     """A page that shares nothing: for what signs in, or cuts the network."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(**VIEW)
     yield context.new_page()
     context.close()
 
