@@ -253,7 +253,7 @@ def test_help_is_all_that_a_command_says_that_is_asked_for_it(script: str) -> No
 
 def test_a_small_ingest_loads_no_library_that_only_large_ones_need(tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
-    events.write_text('{"ts": "2026-03-01T00:00:00Z", "job_id": "1", "event": "run_start"}\n')
+    events.write_text('{"ts": "2026-03-01T00:00:00Z", "job_id": "1", "event": "alive"}\n')
     table = ROOT / "sample_data" / "dumps" / "slurm" / "snap2_quiet" / "sacct_D_P_admin.txt"
     run = (
         "import sys; from ingest.cli import main; main(sys.argv[1:]); "
@@ -269,3 +269,4 @@ def test_a_small_ingest_loads_no_library_that_only_large_ones_need(tmp_path: Pat
     )
 
     assert (0, "[]") == (told.returncode, told.stdout.splitlines()[-1])
+    assert " from 2 files in " in told.stdout
