@@ -18,25 +18,26 @@ from tests.conftest import AXE
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+# no page after another of the same heading: who goes on must see that it is the next one
 PAGES = {
     "/": "Overview",
-    "/?team=feed&days=7&weight=wall": "Overview",
     "/lost-time": "Lost time",
-    "/lost-time?team=feed&area=unsaved&vs=none": "Lost time",
     "/start-recover": "Start & recover",
-    "/start-recover?team=ads&days=7&wait=recovery": "Start & recover",
     "/checkpoints": "Checkpoints",
-    "/checkpoints?b=15&f=3&i=60&weight=wall": "Checkpoints",
     "/failures": "Failures",
-    "/failures?attribution=all": "Failures",
-    "/failures?attribution=all&team=feed&cause=scheduler/preempted": "Failures",
     "/regressions": "Regressions",
     "/jobs": "Jobs",
     "/job?job=stubborn&attempt=30": "Job",
-    "/job?job=stubborn&aligned=true": "Job",
     "/data": "Data & definitions",
-    "/data?job=stubborn&attempt=3": "Data & definitions",
     "/runbook": "Runbook",
+    "/?team=feed&days=7&weight=wall": "Overview",
+    "/lost-time?team=feed&area=unsaved&vs=none": "Lost time",
+    "/start-recover?team=ads&days=7&wait=recovery": "Start & recover",
+    "/checkpoints?b=15&f=3&i=60&weight=wall": "Checkpoints",
+    "/failures?attribution=all": "Failures",
+    "/job?job=stubborn&aligned=true": "Job",
+    "/data?job=stubborn&attempt=3": "Data & definitions",
+    "/failures?attribution=all&team=feed&cause=scheduler/preempted": "Failures",
 }
 # the same cards as another of them, with other numbers
 ALIKE = {path for path in PAGES if "weight=wall" in path or "team=" in path} | {
@@ -80,6 +81,7 @@ def test_a_page_opens_without_a_fault_for_everybody_on_a_desk_and_on_a_phone(
         open_page(reused, fleet_url + path)
 
     expect(reused.get_by_role("heading", level=1)).to_have_text(PAGES[path])
+    drawn(reused)
     assert f"{PAGES[path]} \u00b7 ETT" == reused.title()
     is_judged = AXE.exists() and path not in ALIKE
     if is_judged:
