@@ -125,16 +125,22 @@ def test_a_dump_that_is_known_is_told_with_its_first_name(
 def log_that_is_written_anew(folder: Path) -> Story:
     log = folder / "log.jsonl"
     for jobs in ("a", "b", "bc", "bd"):
-        yield [write_dump(log, (alive(f"anew {job}") for job in jobs))]
+        yield [
+            write_dump(log, (alive(f"anew {job}") for job in jobs)),
+            # which does not grow afterwards, and so is not read once more
+            write_dump(folder / "same.jsonl", (alive(f"same {job}") for job in jobs)),
+        ]
     with log.open("a") as file:
         file.write(json.dumps(alive("anew e", own=1)) + "\n")
     yield [log]
 
 
 def test_a_log_that_is_written_anew_to_the_same_length_is_another_dump(logs: Path) -> None:
-    assert [(f"anew {job}",) for job in "abcde"] == rows(
-        logs / "warehouse", "select job_id from jobs where job_id like 'anew %' order by 1"
-    )
+    for name, jobs in (("anew", "abcde"), ("same", "abcd")):
+        assert [(f"{name} {job}",) for job in jobs] == rows(
+            logs / "warehouse",
+            f"select job_id from jobs where starts_with(job_id, '{name} ') order by 1",
+        )
     assert [('{"own":1}',)] == kept(
         logs / "warehouse",
         "select attrs from events inner join job_keys using (job_no) "

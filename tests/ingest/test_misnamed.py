@@ -89,10 +89,12 @@ Story = Iterator[list[object]]
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The warehouse of all stories, and the one of all that was there in the end, read at once."""
+    """The warehouse of all stories, and how it differs from one that was told at once all that was
+    there in the end.
+    """
 
-    once: Path
     late: Path
+    differing: dict[str, tuple[object, object]]
     jobs_before: list[tuple[Any, ...]]  # after the first ingest
     warned: str
 
@@ -110,7 +112,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
             ingest(late, *chain(*given))
             jobs_before = jobs_before or rows(late, JOBS)
         ingest(once, folder / "fleet")
-    return Fleet(once, late, jobs_before, "\n".join(warned))
+    return Fleet(late, differences(once, late), jobs_before, "\n".join(warned))
 
 
 @contextmanager
@@ -124,8 +126,10 @@ def warnings() -> Iterator[list[str]]:
 
     handler = Kept(logging.WARNING)
     logging.getLogger("ingest").addHandler(handler)
-    yield said
-    logging.getLogger("ingest").removeHandler(handler)
+    try:
+        yield said
+    finally:
+        logging.getLogger("ingest").removeHandler(handler)
 
 
 def aside_of(folder: Path) -> Path:
@@ -208,17 +212,17 @@ STORIES = {
 def test_a_run_that_is_named_last_is_one_job(fleet: Fleet, run_id: str, number: str | None) -> None:
     assert (f"llama-{KINDS[run_id, number]}",) in fleet.jobs_before
     assert sorted((name,) for name in STORIES) == fleet.jobs_before
-    assert {} == differences(fleet.once, fleet.late)
+    assert {} == fleet.differing
 
 
 def test_files_of_a_run_may_come_one_by_one(fleet: Fleet) -> None:
-    assert {} == differences(fleet.once, fleet.late)
+    assert {} == fleet.differing
 
 
 def test_files_that_are_given_again_with_the_one_that_names_them_are_counted_once(
     fleet: Fleet,
 ) -> None:
-    assert {} == differences(fleet.once, fleet.late)
+    assert {} == fleet.differing
     assert [("agent.log",), ("dcp_rank0.jsonl",), ("error.json",), ("events.jsonl",),
             ("train.log",)] == rows(
         fleet.late,
@@ -255,11 +259,11 @@ def test_who_is_stopped_between_two_batches_reads_the_others_at_the_next(
 @pytest.mark.parametrize("by", BY)
 def test_they_are_found_whatever_way_they_were_given(fleet: Fleet, by: str) -> None:
     assert (f"llama-{BY[by]}",) in fleet.jobs_before
-    assert {} == differences(fleet.once, fleet.late)
+    assert {} == fleet.differing
 
 
 def test_a_trainers_log_in_torchruns_own_folder_names_them(fleet: Fleet) -> None:
-    assert {} == differences(fleet.once, fleet.late)
+    assert {} == fleet.differing
 
 
 def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
@@ -315,7 +319,7 @@ def test_one_that_is_gone_or_another_is_told_of(
 
 
 def test_one_that_has_grown_is_read_as_a_whole_when_it_is_given(fleet: Fleet) -> None:
-    assert {} == differences(fleet.once, fleet.late)
+    assert {} == fleet.differing
     assert "counts twice" not in fleet.warned
 
 

@@ -78,10 +78,12 @@ def test_detail_that_only_an_older_publication_lists_goes_with_it(
     assert [True, True, False] == stays
 
 
-def test_a_publication_never_changes_once_it_is_named(grown: dict[str, Path]) -> None:
+def test_a_publication_never_changes_once_it_is_named(grown: dict[str, Path], seven: Path) -> None:
     first = published(grown["a"])
+    base = published(seven / "first")  # the next one was made of a copy of it
 
     assert first.read_bytes() == (grown["abc"] / first.name).read_bytes()
+    assert base.read_bytes() == (seven / "whole" / base.name).read_bytes()
 
 
 def test_the_rest_is_whole_though_what_got_worse_is_there_first(
