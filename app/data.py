@@ -83,7 +83,8 @@ def frame(sql: str, *parameters: object) -> pl.DataFrame:
     except FileNotFoundError:  # pruned between CURRENT and here: the publish after it is whole
         pass
     except duckdb.Error as error:
-        raise ViewFailed(_view(sql), _first_line(error)) from error
+        if _reading().exists():  # else it was pruned before it was opened
+            raise ViewFailed(_view(sql), _first_line(error)) from error
     try:
         return _cached(_identity(_newest()), sql, parameters)
     except (NothingPublished, FileNotFoundError, duckdb.Error) as error:
@@ -188,12 +189,9 @@ def _frame(
         return pl.DataFrame(cursor.to_arrow_table())
 
 
-def _close(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.close()
-
-
-# the file of now, and that of the runs which began before it: each keeps what was read of it
-@st.cache_resource(show_spinner=False, max_entries=2, on_release=_close)
+# The file of now, and that of the runs which began before it: each keeps what was read of it. One
+# that makes room is closed by whoever reads it last: to close it at once breaks what still runs.
+@st.cache_resource(show_spinner=False, max_entries=2)
 def _connection(path: str, modified: int) -> duckdb.DuckDBPyConnection:
     return warehouse.connect(Path(path))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import date, datetime
 from pathlib import Path
@@ -113,6 +116,56 @@ def test_a_pinned_file_that_is_pruned_gives_way_to_the_next(warehouse: Path) -> 
     first.unlink()
 
     assert data.row("select count(*) as n from attempts")["n"] > 0
+
+
+def test_a_pinned_file_that_is_pruned_as_it_is_opened_gives_way_to_the_next(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = serving.publish(warehouse, serving.empty())
+    data.pin()
+    serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2), sequence=2)
+    connect = data.warehouse.connect
+
+    def pruned(path: Path) -> duckdb.DuckDBPyConnection:
+        first.unlink(missing_ok=True)
+        return connect(path)
+
+    monkeypatch.setattr(data.warehouse, "connect", pruned)
+
+    assert data.row("select count(*) as n from attempts")["n"] > 0
+
+
+def test_newer_publishes_break_no_select_that_runs_and_close_the_file_it_reads_after_it(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2))
+    runs, goes_on = threading.Event(), threading.Event()
+    allow = data.warehouse.refuse_all_but_selects
+
+    def held(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
+        allow(cursor, sql)
+        if "as held" in sql:
+            runs.set()
+            goes_on.wait(30)
+
+    monkeypatch.setattr(data.warehouse, "refuse_all_but_selects", held)
+    with ThreadPoolExecutor(max_workers=1) as reader:
+        found = reader.submit(data.row, "select count(*) as held from attempts")
+        assert runs.wait(30)
+        for sequence in range(2, 6):
+            serving.publish(warehouse, serving.empty(), sequence)
+            data.pin()
+            assert {"n": 0} == data.row("select count(*) as n from attempts")
+        assert str(first) in open_files()
+        goes_on.set()
+
+        assert found.result(30)["held"] > 0
+    assert str(first) not in open_files()
+
+
+def open_files() -> set[str]:
+    """The files that this process has open."""
+    return {os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()}
 
 
 def test_nothing_published_is_said_as_such(warehouse: Path) -> None:
