@@ -27,6 +27,7 @@ from queries.damage import is_damage
 KEPT_PUBLICATIONS = 3
 _WHOLE_EVERY = 64
 _TIDY_EVERY = 16
+_LONG_LOG_BYTES = 1024 * 1024
 
 # what DuckDB says of a file that is gone, of other tables, or in the middle of a damaged one
 _UNREADABLE = (
@@ -69,7 +70,7 @@ def publish(warehouse: Warehouse, settings: Settings, now: datetime) -> Path:
             remove(building)
             _copy(base, building)
             _choose(connection, is_whole=False)
-            _build(connection, building, settings, now)
+            _build(warehouse, building, settings, now)
         except duckdb.Error as error:
             if not _is_unreadable(error):
                 raise
@@ -90,7 +91,7 @@ def build_whole(warehouse: Warehouse, path: Path, settings: Settings, now: datet
     """Write what readers would see of the newest commit into a new file, and publish nothing."""
     remove(path)
     _choose(warehouse.connection, is_whole=True)
-    _build(warehouse.connection, path, settings, now)
+    _build(warehouse, path, settings, now)
 
 
 def say_idle_settings(warehouse: Warehouse, settings: Settings) -> None:
@@ -232,9 +233,8 @@ def _note_published(connection: duckdb.DuckDBPyConnection, publication: int) -> 
     connection.execute("commit")
 
 
-def _build(
-    connection: duckdb.DuckDBPyConnection, path: Path, settings: Settings, now: datetime
-) -> None:
+def _build(warehouse: Warehouse, path: Path, settings: Settings, now: datetime) -> None:
+    connection = warehouse.connection
     _lay_out_days(connection, settings)
     model.load_attributions(connection, settings.failure_rules.attributions)
     quoted = str(path).replace("'", "''")
@@ -242,7 +242,7 @@ def _build(
     connection.execute(f"attach '{quoted}' as serving (recovery_mode no_wal_writes)")
     try:
         _describe(connection, settings, now)
-        failure = _fill(connection, settings)
+        failure = _fill(warehouse, settings)
         connection.execute("checkpoint serving")  # a detach would hide that it could not
     finally:
         connection.execute("use warehouse")
@@ -255,13 +255,13 @@ def _build(
         )
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:
+def _fill(warehouse: Warehouse, settings: Settings) -> str | None:
     """Fill `serving`; what got worse is looked for meanwhile. Returns why that is not known."""
-    with connection.cursor() as beside, ThreadPoolExecutor(max_workers=1) as pool:
+    with warehouse.connection.cursor() as beside, ThreadPoolExecutor(max_workers=1) as pool:
         found = pool.submit(_look_for_regressions, beside, settings)
         try:
-            model.serve(connection)
-            _take_log_in(connection)
+            model.serve(warehouse.connection)
+            _take_log_in(warehouse)
             return found.result()
         except BaseException:
             # the pool waits for it: each of its queries is ended, whatever it is at now
@@ -271,11 +271,16 @@ def _fill(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
             raise
 
 
-def _take_log_in(connection: duckdb.DuckDBPyConnection) -> None:
-    """Bring the log into the warehouse's file: who closes that file would have to wait for it."""
+def _take_log_in(warehouse: Warehouse) -> None:
+    """Bring a long log into the warehouse's file: who closes that file would have to wait for it.
+    A short one is left to who closes, so that all tables are gone through once.
+    """
+    log = warehouse.folder / "warehouse.duckdb.wal"
+    if not log.exists() or log.stat().st_size < _LONG_LOG_BYTES:
+        return
     # where it fails the log says it all, and the next one tries again
     with suppress(duckdb.TransactionException, duckdb.IOException):
-        connection.execute("checkpoint warehouse")
+        warehouse.connection.execute("checkpoint warehouse")
 
 
 def _look_for_regressions(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:

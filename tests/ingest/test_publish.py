@@ -137,10 +137,13 @@ def test_a_publication_that_is_stopped_waits_for_no_query_of_the_detector(
     assert [ENDLESS, ENDLESS] == ended
 
 
-def test_the_log_is_in_the_file_before_a_publication_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_long", [True, False])
+def test_a_long_log_is_in_the_file_before_a_publication_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_long: bool
 ) -> None:
-    """Whoever opens the warehouse after a kill would have to read it in."""
+    """Whoever opens the warehouse after a kill would have to read it in. A short one is taken in
+    once, by who closes the file.
+    """
     log = tmp_path / "warehouse" / "warehouse.duckdb.wal"
     served, synced = model.serve, publish._sync
     sizes: list[int] = []
@@ -158,10 +161,14 @@ def test_the_log_is_in_the_file_before_a_publication_is_named(
 
     monkeypatch.setattr(model, "serve", serve)
     monkeypatch.setattr(publish, "_sync", sync)
+    if is_long:
+        monkeypatch.setattr(publish, "_LONG_LOG_BYTES", 1)
     ingest_jobs(tmp_path, "a")
 
     committed, named = sizes
-    assert 0 == named < committed
+    assert committed > 0
+    assert (0 if is_long else committed) == named
+    assert 0 == size()
 
 
 def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
