@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -28,6 +29,7 @@ from tests.ingest.test_mlperf_collector import RUN
 from tests.ingest.warehouses import (
     ROOT,
     STARTED_AT,
+    Run,
     alive,
     command,
     contents,
@@ -50,6 +52,20 @@ def dump(tmp_path: Path) -> Path:
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     return tmp_path / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def one_job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of nothing but that dump."""
+    folder = tmp_path_factory.mktemp("one")
+    ingest(folder / "warehouse", write_dump(folder / "dump.jsonl", life("a")))
+    return folder / "warehouse"
+
+
+@pytest.fixture
+def loaded(one_job: Path, warehouse: Path) -> Path:
+    shutil.copytree(one_job, warehouse)
+    return warehouse
 
 
 # Arguments
@@ -257,7 +273,10 @@ def test_however_many_files_are_odd_a_line_tells_of_each_reason_and_the_summary_
 
 
 def test_of_warnings_of_one_kind_the_first_are_shown_and_the_others_counted(
-    tmp_path: Path, warehouse: Path
+    tmp_path: Path,
+    warehouse: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     runs = tmp_path / "runs"
     runs.mkdir()
@@ -266,18 +285,37 @@ def test_of_warnings_of_one_kind_the_first_are_shown_and_the_others_counted(
             f"I0301 10:00:00.000000 {number} torch/distributed/elastic/agent/server/api.py:944] "
             "[default] starting workers for entrypoint: train.py\n"
         )
-    few = run(warehouse, runs)
-    all_of_them = run(warehouse, "--verbose", "--dry-run", "--warehouse", tmp_path / "other", runs)
+    ingest(warehouse, runs)
+    few = caplog.text
+    caplog.clear()
+    ingest(warehouse, "--verbose", "--dry-run", "--warehouse", tmp_path / "other", runs)
 
-    assert 3 == few.err.count("its times tell no year"), few.err
-    assert "2 more warnings like those above" in few.out
-    assert 5 == all_of_them.err.count("its times tell no year")
+    assert 3 == few.count("its times tell no year"), few
+    assert "2 more warnings like those above" in capsys.readouterr().out
+    assert 5 == caplog.text.count("its times tell no year")
 
 
-@pytest.mark.parametrize("pattern", ["*.jsonl", "**/*.jsonl", "[cd]ump.*", "d?mp.jsonl"])
-def test_a_pattern_names_files(dump: Path, warehouse: Path, pattern: str) -> None:
-    assert 0 == ingest(warehouse, dump.parent / pattern)
-    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+PATTERNS = ("*.jsonl", "**/*.jsonl", "[cd]ump.*", "d?mp.jsonl")
+
+
+@pytest.fixture(scope="module")
+def named_by_patterns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of one dump a pattern, which is all that tells of a job called like it."""
+    folder = tmp_path_factory.mktemp("patterns")
+    for number, pattern in enumerate(PATTERNS):
+        (folder / f"{number}").mkdir()
+        write_dump(folder / f"{number}" / "dump.jsonl", life(pattern))
+    given = [folder / f"{number}" / pattern for number, pattern in enumerate(PATTERNS)]
+
+    assert 0 == ingest(folder / "warehouse", *given)
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_names_files(named_by_patterns: Path, pattern: str) -> None:
+    assert [(pattern,)] == rows(
+        named_by_patterns, "select job_id from jobs where job_id = ?", [pattern]
+    )
 
 
 def test_a_dump_is_read_once_however_often_it_is_named(
@@ -353,9 +391,10 @@ def test_hostile_file_names_are_only_names(
     assert "new\\nline" in said
 
 
-@pytest.mark.parametrize("name", ["wh'ouse", "w[a]*", "wäre haus", 'q"t', "100%", "a;b -- c"])
-def test_a_warehouse_may_have_any_name(dump: Path, tmp_path: Path, name: str) -> None:
-    warehouse = tmp_path / name
+# of two names one is that of the warehouse, and one of the folder that it is in
+@pytest.mark.parametrize("names", ["wh'ouse/w[a]*", 'q"t/100%', "a;b -- c/wäre haus"])
+def test_a_warehouse_may_have_any_name(dump: Path, tmp_path: Path, names: str) -> None:
+    warehouse = tmp_path / names
     first = ingest(warehouse, dump)
     second = ingest(warehouse, write_dump(tmp_path / "more.jsonl", [*life("b"), *life("a", 700)]))
 
@@ -372,14 +411,12 @@ def test_a_warehouse_with_a_question_mark_in_its_path_is_refused(
 
 
 def test_the_warehouse_own_files_are_no_dumps(
-    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+    capsys: pytest.CaptureFixture[str], dump: Path, loaded: Path
 ) -> None:
-    ingest(warehouse, dump)
-    capsys.readouterr()
-    ingest(warehouse, dump.parent)
+    ingest(loaded, dump.parent)
 
     assert f"left aside {dump}: it is loaded already" in (said := capsys.readouterr().out)
-    assert str(warehouse) not in said
+    assert str(loaded) not in said
 
 
 # Formats, clusters, limits
@@ -414,15 +451,6 @@ def test_a_format_that_is_forced_is_used(warehouse: Path) -> None:
     assert [(1, 60)] == rows(warehouse, "select events, rejected from ingested_files")
 
 
-def test_a_dump_that_was_read_as_another_format_can_still_be_read_rightly(
-    dump: Path, warehouse: Path
-) -> None:
-    ingest(warehouse, "--format", "slurm-sacct", dump)
-    ingest(warehouse, dump)
-
-    assert [("a",)] == rows(warehouse, "select job_id from jobs")
-
-
 def test_a_text_dump_that_gives_no_line_is_told_and_remembered_by_nothing(
     capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
 ) -> None:
@@ -432,6 +460,11 @@ def test_a_text_dump_that_gives_no_line_is_told_and_remembered_by_nothing(
     assert 2 == status
     assert f"nothing loaded: {dump} has no header of sacct" in said
     assert [] == kept(warehouse, "from files")
+
+    # and so it can still be read rightly
+    ingest(warehouse, dump)
+
+    assert [("a",)] == rows(warehouse, "select job_id from jobs")
 
 
 @pytest.mark.parametrize("files_at_once", [1, 2])
@@ -568,20 +601,18 @@ def test_a_dry_run_counts_jobs_by_name_as_its_help_says(
 
 
 def test_a_dry_run_on_a_warehouse_changes_nothing_in_it(
-    capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
+    capsys: pytest.CaptureFixture[str], dump: Path, loaded: Path
 ) -> None:
-    ingest(warehouse, dump)
-    before = contents(warehouse), published(warehouse), kept(warehouse, "from events")
+    before = contents(loaded), published(loaded), kept(loaded, "from events")
     more = write_dump(dump.parent / "more.jsonl", [*life("a"), *life("b"), alive("c", event="?")])
-    capsys.readouterr()
-    status = ingest(warehouse, "--dry-run", "--as-of", "2026-03-09T00:00:00Z", dump, more)
+    status = ingest(loaded, "--dry-run", "--as-of", "2026-03-09T00:00:00Z", dump, more)
     said = capsys.readouterr().out
 
     assert 0 == status
     assert "would load 4 events of 1 job from 1 file" in said
     assert "is loaded already" in said
-    assert before == (contents(warehouse), published(warehouse), kept(warehouse, "from events"))
-    assert [("dump.jsonl",)] == kept(warehouse, "select parse_filename(file) from files")
+    assert before == (contents(loaded), published(loaded), kept(loaded, "from events"))
+    assert [("dump.jsonl",)] == kept(loaded, "select parse_filename(file) from files")
 
 
 # The warehouse
@@ -709,22 +740,6 @@ def opened_up(folder: Path) -> Path:
     return folder
 
 
-def test_files_and_folders_that_may_not_be_read_are_told(
-    as_nobody: Callable[..., subprocess.CompletedProcess[str]], dump: Path
-) -> None:
-    folder = opened_up(dump.parent)
-    shutil.copy(dump, folder / "secret.jsonl")
-    (folder / "secret.jsonl").chmod(0)
-    (folder / "closed").mkdir(mode=0)
-    dump.chmod(0o644)
-    done = as_nobody(folder / "warehouse", folder)
-
-    assert 0 == done.returncode, done.stderr
-    assert f"cannot read {folder / 'secret.jsonl'}: Permission denied" in done.stdout
-    assert f"cannot read {folder / 'closed'}: Permission denied" in done.stdout
-    assert [("a",)] == rows(folder / "warehouse", "select job_id from jobs")
-
-
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
 def test_a_warehouse_that_is_closed_to_who_asks_is_a_sentence(
     dump: Path, warehouse: Path, options: list[str]
@@ -738,39 +753,87 @@ def test_a_warehouse_that_is_closed_to_who_asks_is_a_sentence(
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("pattern", ["", "*"])
-def test_a_folder_that_can_be_listed_and_not_entered_is_told_once_and_the_others_load(
-    dump: Path, warehouse: Path, pattern: str
-) -> None:
-    locked = dump.parent / "locked"
-    (locked / "deep").mkdir(parents=True)
-    for name in ("x.jsonl", "y.jsonl", "deep/z.jsonl"):
-        shutil.copy(dump, locked / name)
-    locked.chmod(0o600)
-    done = run(warehouse, dump.parent / pattern, wrapped=ordinary())
-    locked.chmod(0o700)
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A command that was given folders in which not everything may be read."""
 
-    assert 0 == done.status, done.err
-    assert "" == done.err
+    folder: Path
+    done: Run
+
+    def loaded(self, folder: str) -> list[tuple[str]]:
+        """The dumps in a folder that were loaded: each tells of a job that is called like it."""
+        return rows(
+            self.folder / "warehouse",
+            "select job_id from jobs where starts_with(job_id, ?) order by 1",
+            [f"{folder}/"],
+        )
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Closed:
+    folder = tmp_path_factory.mktemp("closed")
+    for dump in (
+        "files/dump.jsonl",
+        "files/secret.jsonl",
+        "files/shut/x.jsonl",
+        "named/locked/x.jsonl",
+        "named/open/x.jsonl",
+        *(
+            f"{given}/{name}"
+            for given in ("listed", "starred")
+            for name in ("dump.jsonl", "locked/x.jsonl", "locked/y.jsonl", "locked/deep/z.jsonl")
+        ),
+    ):
+        (folder / dump).parent.mkdir(parents=True, exist_ok=True)
+        write_dump(folder / dump, life(dump))
+    shut = [folder / "files" / "secret.jsonl", folder / "files" / "shut"]
+    locked = list(folder.glob("*/locked"))
+    for path in shut:
+        path.chmod(0)
+    for path in locked:
+        path.chmod(0o600)
+    done = run(
+        folder / "warehouse",
+        folder / "files",
+        folder / "listed",
+        folder / "starred" / "*",
+        folder / "named" / "*" / "*.jsonl",
+        wrapped=ordinary(),
+    )
+    for path in (*shut, *locked):
+        path.chmod(0o700)
+
+    assert (0, "") == (done.status, done.err)
+    return Closed(folder, done)
+
+
+def test_files_and_folders_that_may_not_be_read_are_told(closed: Closed) -> None:
+    folder = closed.folder / "files"
+
+    assert f"cannot read {folder / 'secret.jsonl'}: Permission denied" in closed.done.out
+    assert f"cannot read {folder / 'shut'}: Permission denied" in closed.done.out
+    assert [("files/dump.jsonl",)] == closed.loaded("files")
+
+
+@pytest.mark.parametrize("given", ["listed", "starred"])
+def test_a_folder_that_can_be_listed_and_not_entered_is_told_once_and_the_others_load(
+    closed: Closed, given: str
+) -> None:
+    locked = closed.folder / given / "locked"
+
     assert [f"cannot read {locked}: Permission denied"] == [
-        line for line in done.out.splitlines() if "locked" in line
+        line for line in closed.done.out.splitlines() if f"{locked}" in line
     ]
-    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+    assert [(f"{given}/dump.jsonl",)] == closed.loaded(given)
 
 
 def test_what_a_pattern_names_in_a_folder_that_cannot_be_entered_is_told_and_the_others_load(
-    dump: Path, warehouse: Path
+    closed: Closed,
 ) -> None:
-    for name in ("locked", "open"):
-        (dump.parent / name).mkdir()
-        shutil.copy(dump, dump.parent / name / "x.jsonl")
-    (dump.parent / "locked").chmod(0o600)
-    done = run(warehouse, dump.parent / "*" / "*.jsonl", wrapped=ordinary())
-    (dump.parent / "locked").chmod(0o700)
+    path = closed.folder / "named" / "locked" / "x.jsonl"
 
-    assert 0 == done.status, done.err
-    assert f"cannot read {dump.parent / 'locked' / 'x.jsonl'}: Permission denied" in done.out
-    assert [("a",)] == rows(warehouse, "select job_id from jobs")
+    assert f"cannot read {path}: Permission denied" in closed.done.out
+    assert [("named/open/x.jsonl",)] == closed.loaded("named")
 
 
 def test_a_lost_permission_leaves_the_last_publication_standing(
@@ -825,7 +888,10 @@ def test_memory_that_the_settings_do_not_allow_is_no_matter_of_the_disk(tmp_path
 
 @pytest.mark.slow
 def test_a_dump_that_takes_more_memory_than_there_is_is_named_and_the_others_are_loaded(
-    tmp_path: Path, warehouse: Path
+    tmp_path: Path,
+    warehouse: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs, settings = tmp_path / "logs", tmp_path / "ett.toml"
     logs.mkdir()
@@ -834,17 +900,19 @@ def test_a_dump_that_takes_more_memory_than_there_is_is_named_and_the_others_are
     for name in ("a", "z"):
         (logs / f"{name}.jsonl").write_text(json.dumps(alive(name)) + "\n", encoding="utf-8")
     settings.write_text('[storage]\nmemory_limit = "256MiB"\n', encoding="utf-8")
-    little = run(warehouse, logs, environment={"ETT_CONFIG": str(settings)})
+    monkeypatch.setenv("ETT_CONFIG", str(settings))
+    little = ingest(warehouse, logs)
+    out, err = capsys.readouterr()
     few = rows(warehouse, "select job_id from jobs order by 1")
     settings.write_text("", encoding="utf-8")
-    more = run(warehouse, logs, environment={"ETT_CONFIG": str(settings)})
+    more = ingest(warehouse, logs)
 
-    assert 2 == little.status, little.err
-    assert f"left aside {large}: it takes more memory than storage.memory_limit" in little.out
-    assert "loaded 2 events of 2 jobs from 2 files" in little.out
-    assert "1 dump left out for want of memory" in little.err
+    assert 2 == little, err
+    assert f"left aside {large}: it takes more memory than storage.memory_limit" in out
+    assert "loaded 2 events of 2 jobs from 2 files" in out
+    assert "1 dump left out for want of memory" in err
     assert [("a",), ("z",)] == few
-    assert 0 == more.status, more.err
+    assert 0 == more, capsys.readouterr().err
     assert [("a",), ("large",), ("z",)] == rows(warehouse, "select job_id from jobs order by 1")
 
 
@@ -867,7 +935,7 @@ def test_a_full_disk_leaves_the_last_publication_standing(tmp_path: Path, megaby
                     for step in range(200 * number)
                 ),
             )
-            for number in range(1, 9)
+            for number in range(1, 5)  # twice as many as any of these disks holds
         ]
         said, jobs = [], 0
         for dump in dumps:
@@ -885,7 +953,7 @@ def test_a_full_disk_leaves_the_last_publication_standing(tmp_path: Path, megaby
         assert "still stands" in done.err or jobs == 0
         assert jobs == standing
         assert 0 == again
-        assert [(30 * 8, 30 * 200 * sum(range(1, 9)))] == rows(
+        assert [(30 * 4, 30 * 200 * sum(range(1, 5)))] == rows(
             warehouse,
             "select (select count(*) from jobs), (select sum(events) from ingested_files)",
         )
@@ -912,10 +980,11 @@ def test_three_thousand_small_files_load_in_one_go(tmp_path: Path, warehouse: Pa
 
 
 def test_what_a_killed_run_left_outside_the_warehouse_goes_with_the_next(
-    tmp_path: Path, dump: Path, warehouse: Path
+    tmp_path: Path, dump: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "temporary"
     place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
     line = [sys.executable, "-m", "ingest.cli", "--warehouse", str(warehouse), "-"]
     environment = {**os.environ, "TMPDIR": str(place)}
     both = [
@@ -932,7 +1001,7 @@ def test_what_a_killed_run_left_outside_the_warehouse_goes_with_the_next(
     killed, living = both
     killed.kill()
     killed.communicate()
-    run(warehouse, dump, environment={"TMPDIR": str(place)})
+    ingest(warehouse, dump)
     left = list(place.iterdir())
     living.communicate(dump.read_bytes())
 
