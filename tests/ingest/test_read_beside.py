@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +18,19 @@ from ingest.errors import UnreadableDump
 from tests.ingest.warehouses import kept
 from tests.queries.engine import ingest
 
-_LOADED = "select file, events, sha256 from files order by file_no"
+_LOADED = "select file, events, sha256 from files where starts_with(file, ?) order by file_no"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def let_every_dump_be_large(patch: pytest.MonkeyPatch) -> None:
+    assert usual.is_ready(), "run `make install`: it compiles what is tested here"
+    patch.setattr(usual, "_FEWEST_BYTES", 0)
+    patch.setattr(loader, "_TOGETHER_BYTES", 0)
 
 
 @pytest.fixture(autouse=True)
-def beside(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Lets every dump be large enough; gives the names of those whose identity was not awaited."""
-    assert usual.is_ready(), "run `make install`: it compiles what is tested here"
-    monkeypatch.setattr(usual, "_FEWEST_BYTES", 0)
-    monkeypatch.setattr(loader, "_TOGETHER_BYTES", 0)
-    begun: list[str] = []
-    found = dumps.fingerprint_beside
-
-    def noted(file: dumps.DumpFile) -> dumps.Fingerprint:
-        begun.append(file.path.name)
-        return found(file)
-
-    monkeypatch.setattr(dumps, "fingerprint_beside", noted)
-    return begun
+def every_dump_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_every_dump_be_large(monkeypatch)
 
 
 def dump(path: Path, job: str, steps: int) -> Path:
@@ -44,80 +42,132 @@ def dump(path: Path, job: str, steps: int) -> Path:
     return path
 
 
+def files(folder: Path) -> list[tuple[Any, ...]]:
+    """What the ledger of a folder's warehouse says of the dumps in the folder."""
+    return kept(folder / "warehouse", _LOADED, [f"{folder}/"])
+
+
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_the_ledger_knows_each_by_all_of_its_bytes(tmp_path: Path, beside: list[str]) -> None:
-    paths = [dump(tmp_path / name, name, steps) for name, steps in (("a", 50), ("b", 70))]
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Two ingests of dumps that are told of folder by folder, and whose identity was not awaited.
 
-    ingest(tmp_path / "warehouse", *paths)
+    No dump is as long as one of another folder.
+    """
 
-    assert ["a", "b"] == beside
+    folder: Path
+    beside: list[Path]
+    said: list[str]
+
+    def files(self, folder: str) -> list[tuple[Any, ...]]:
+        return kept(self.folder / "warehouse", _LOADED, [f"{self.folder / folder}/"])
+
+    def not_awaited(self, folder: str) -> list[str]:
+        return [path.name for path in self.beside if path.parent.name == folder]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    folder = tmp_path_factory.mktemp("beside")
+    for name in ("new", "as long", "twice", "grown", "marked"):
+        (folder / name).mkdir()
+    first = [
+        dump(folder / "new" / "a", "a", 50),
+        dump(folder / "new" / "b", "b", 70),
+        dump(folder / "as long" / "a", "c", 55),
+        dump(folder / "twice" / "a", "d", 65),
+        dump(folder / "twice" / "b", "d", 65),
+        dump(folder / "grown" / "a", "e", 75),
+        dump(folder / "marked" / "a", "f", 85),
+    ]
+    first[-1].write_bytes(BYTE_ORDER_MARK + first[-1].read_bytes())
+    begun: list[Path] = []
+    found = dumps.fingerprint_beside
+
+    def noted(file: dumps.DumpFile) -> dumps.Fingerprint:
+        begun.append(file.path)
+        return found(file)
+
+    def said(*given: Path) -> str:
+        with redirect_stdout(StringIO()) as out:
+            assert 0 == ingest(folder / "warehouse", *given)
+        return out.getvalue()
+
+    with pytest.MonkeyPatch.context() as patch:
+        let_every_dump_be_large(patch)
+        patch.setattr(dumps, "fingerprint_beside", noted)
+        told = [said(*first)]
+        second = [
+            dump(folder / "as long" / "b", "c", 55),
+            dump(folder / "as long" / "c", "g", 55),
+            dump(folder / "grown" / "a", "e", 95),
+        ]
+        told.append(said(*second))
+    return Loaded(folder, begun, told)
+
+
+def test_the_ledger_knows_each_by_all_of_its_bytes(loaded: Loaded) -> None:
+    paths = [loaded.folder / "new" / name for name in "ab"]
+
+    assert ["a", "b"] == loaded.not_awaited("new")
     assert [(str(path), steps, digest(path)) for path, steps in zip(paths, (50, 70), strict=True)] \
-        == kept(tmp_path / "warehouse", _LOADED)  # fmt: skip
+        == loaded.files("new")  # fmt: skip
 
 
-def test_a_dump_as_long_as_a_known_one_is_read_first(
-    tmp_path: Path, beside: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, other = dump(tmp_path / "a", "a", 50), dump(tmp_path / "c", "c", 50)
-    ingest(tmp_path / "warehouse", first)
+def test_a_dump_as_long_as_a_known_one_is_read_first(loaded: Loaded) -> None:
+    first, again, other = (loaded.folder / "as long" / name for name in "abc")
 
-    ingest(tmp_path / "warehouse", dump(tmp_path / "b", "a", 50), other)
-
-    assert ["a"] == beside
-    assert f"left aside {tmp_path / 'b'}: it is loaded already" in capsys.readouterr().out
-    assert [str(first), str(other)] == [row[0] for row in kept(tmp_path / "warehouse", _LOADED)]
+    assert ["a"] == loaded.not_awaited("as long")
+    assert f"left aside {again}: it is loaded already" in loaded.said[1]
+    assert [str(first), str(other)] == [row[0] for row in loaded.files("as long")]
 
 
-def test_dumps_of_one_length_may_be_one_dump_twice(
-    tmp_path: Path, beside: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, twice = dump(tmp_path / "a", "a", 50), dump(tmp_path / "b", "a", 50)
+def test_dumps_of_one_length_may_be_one_dump_twice(loaded: Loaded) -> None:
+    first, twice = (loaded.folder / "twice" / name for name in "ab")
 
-    ingest(tmp_path / "warehouse", first, twice)
-
-    assert [] == beside
-    assert f"left aside {twice}: it has the content of another one" in capsys.readouterr().out
-    assert [(str(first), 50, digest(first))] == kept(tmp_path / "warehouse", _LOADED)
+    assert [] == loaded.not_awaited("twice")
+    assert f"left aside {twice}: it has the content of another one" in loaded.said[0]
+    assert [(str(first), 65, digest(first))] == loaded.files("twice")
 
 
-def test_of_a_log_that_grew_what_is_new_counts(tmp_path: Path, beside: list[str]) -> None:
-    log = dump(tmp_path / "a", "a", 50)
-    ingest(tmp_path / "warehouse", log)
+def test_of_a_log_that_grew_what_is_new_counts(loaded: Loaded, tmp_path: Path) -> None:
+    log = loaded.folder / "grown" / "a"
+    first = digest(dump(tmp_path / "a", "e", 75))
 
-    first = digest(log)
-
-    ingest(tmp_path / "warehouse", dump(log, "a", 60))
-
-    assert ["a"] == beside
-    assert [(str(log), 50, first), (str(log), 10, digest(log))] == kept(
-        tmp_path / "warehouse", _LOADED
-    )
+    assert ["a"] == loaded.not_awaited("grown")
+    assert [(str(log), 75, first), (str(log), 20, digest(log))] == loaded.files("grown")
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "marked"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(loaded: Loaded) -> None:
+    marked = loaded.folder / "marked" / "a"
+
+    assert [(str(marked), 85, digest(marked))] == loaded.files("marked")
+
+
 @pytest.mark.parametrize("held", [1.0, 0], ids=["held", "in a table"])
 def test_a_dump_that_cannot_be_read_to_its_end_is_left_aside(
     held: float,
-    mark: bytes,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     good, bad = dump(tmp_path / "good", "good", 50), dump(tmp_path / "bad", "bad", 70)
-    bad.write_bytes(mark + bad.read_bytes())
+    marked = dump(tmp_path / "marked", "marked", 90)
+    marked.write_bytes(BYTE_ORDER_MARK + marked.read_bytes())
     monkeypatch.setattr(usual, "_HELD_SHARE", held)
-    broken = break_off(monkeypatch, bad)
+    broken = break_off(monkeypatch, bad, marked)
 
-    status = ingest(tmp_path / "warehouse", bad, good)
+    status = ingest(tmp_path / "warehouse", bad, marked, good)
 
     said = capsys.readouterr().out
-    assert ([] if mark else [str(bad)]) == broken
+    assert [str(bad)] == broken
     assert 0 == status
-    assert f"{bad} cannot be read: [Errno 5] Input/output error" in said
-    assert [(str(good), 50, digest(good))] == kept(tmp_path / "warehouse", _LOADED)
+    for path in (bad, marked):
+        assert f"{path} cannot be read: [Errno 5] Input/output error" in said
+    assert [(str(good), 50, digest(good))] == files(tmp_path)
 
 
 def test_where_no_dump_can_be_read_to_its_end_it_says_so(
@@ -130,7 +180,7 @@ def test_where_no_dump_can_be_read_to_its_end_it_says_so(
 
     assert 2 == status
     assert f"{bad} cannot be read: [Errno 5] Input/output error" in capsys.readouterr().out
-    assert [] == kept(tmp_path / "warehouse", _LOADED)
+    assert [] == files(tmp_path)
 
 
 def test_what_breaks_off_after_it_was_taken_is_left_aside(
@@ -142,15 +192,7 @@ def test_what_breaks_off_after_it_was_taken_is_left_aside(
     monkeypatch.setattr(usual_lines, "read", found)
 
     assert 0 == ingest(tmp_path / "warehouse", bad, good)
-    assert [(str(good), 50, digest(good))] == kept(tmp_path / "warehouse", _LOADED)
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path, beside: list[str]) -> None:
-    marked = dump(tmp_path / "a", "a", 50)
-    marked.write_bytes(b"\xef\xbb\xbf" + marked.read_bytes())
-
-    assert 0 == ingest(tmp_path / "warehouse", marked)
-    assert [(str(marked), 50, digest(marked))] == kept(tmp_path / "warehouse", _LOADED)
+    assert [(str(good), 50, digest(good))] == files(tmp_path)
 
 
 def test_what_fails_beside_is_told_to_who_waits(
@@ -167,8 +209,8 @@ def test_what_fails_beside_is_told_to_who_waits(
         beside.wait()
 
 
-def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> list[str]:
-    """Let a file fail in the middle, as a disk or a mount does, for both who read it. Gives the
+def break_off(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> list[str]:
+    """Let files fail in the middle, as a disk or a mount does, for both who read them. Gives a
     file's name once it did.
     """
     broken_off: list[str] = []
@@ -184,13 +226,13 @@ def break_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> list[str]:
 
         for batch in read(noted(), *arguments):
             yield batch
-            if str(path) in begun:
-                broken_off.append(str(path))
+            if failed := [str(path) for path in paths if str(path) in begun]:
+                broken_off.extend(failed)
                 raise OSError(5, "Input/output error")
 
     def broken_beside(file: dumps.DumpFile, told: Any) -> None:
-        if file.path == path:
-            why = f"{path} cannot be read: [Errno 5] Input/output error"
+        if file.path in paths:
+            why = f"{file.path} cannot be read: [Errno 5] Input/output error"
             told.set_exception(UnreadableDump(why))
         else:
             read_beside(file, told)
@@ -238,4 +280,4 @@ def test_a_dump_that_vanishes_is_left_aside_alone(
     said = capsys.readouterr().out
     assert f"{paths[1]} cannot be opened" in said
     assert f"{paths[0]} cannot" not in said
-    assert [(str(paths[0]), 50, digest(paths[0]))] == kept(tmp_path / "warehouse", _LOADED)
+    assert [(str(paths[0]), 50, digest(paths[0]))] == files(tmp_path)
