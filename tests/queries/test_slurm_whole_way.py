@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, permutations, product
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +84,30 @@ NEVER_RAN = ("fleet:1001", "fleet:1006")  # cancelled while it waited; its deadl
 LAST_ROW_NEVER_RAN = ("fleet:1016", "fleet:1023")
 
 Load = Callable[..., Path]
+Story = dict[int, list[str]]  # a table a command
+
+TURNS = [(0, 1), (1, 0)]
+TURNED = {(0, 1): "fleet", (1, 0): "turned"}
+# of each kind of doubt an ingest names one job: those of two kinds may share it
+TASKS = {told: command for command, told in enumerate(product(["fleet", ""], TURNS), 3)}
+ROWS = {order: command for command, order in enumerate(TURNS, 3)}
+AS_OF_700 = 7  # beside a dump that is new, a known one stays the older
+
+
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """A warehouse as it was after each command, and what each command warned of."""
+
+    warehouses: list[Path]
+    warnings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """Where a dump and a later one were ingested in some order, and the cluster of their jobs."""
+
+    warehouse: Path
+    cluster: str
 
 
 @pytest.fixture(scope="module")
@@ -133,59 +160,37 @@ CANCELLED = ("CANCELLED by 2003", "CANCELLED by 0", "CANCELLED", "CANCELLED+")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of rows that the real history does not have, one dump."""
-    folder = tmp_path_factory.mktemp("made")
-    told = [
-        row(50, "RUNNING", 0, 10, None, elapsed=500),
-        row(51, "PENDING", 0, None, None),
-        row(52, "CANCELLED by 7", 0, None, 90, Start="None"),
-        row(70, "COMPLETED", 100, 90, 200),
-        row(71, "COMPLETED", 100, 110, 200, Eligible=stamp(150)),
-        row(72, "PREEMPTED", 0, 10, 100),
-        row(72, "COMPLETED", 101, 99, 200),
-        *(row(job, state, 0, 10, 20) for job, state in enumerate(CANCELLED, 80)),
-    ]
-    for job, state in [*enumerate(REQUEUES, 100), *enumerate(FINAL, 110)]:
-        told += [row(job, state, 0, 1, 60), row(job, "COMPLETED", 61, 180, 240)]
-    dump = folder / "sacct.txt"
-    dump.write_text("\n".join(sacct(*told)) + "\n", encoding="utf-8")
-
-    assert 0 == ingest(folder / "warehouse", dump)
-    return folder / "warehouse"
-
-
-@pytest.fixture(scope="module", params=[(0, 1), (1, 0)], ids=["in order", "late"])
-def retold(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of a dump and a later one, ingested one by one in both orders."""
-    folder = tmp_path_factory.mktemp("retold")
-    dumps = (
-        sacct(
-            row(40, "PREEMPTED", 0, 1, 60),
-            row(40, "COMPLETED", 61, 180, 240),
-            row(60, "RUNNING", 0, 10, None, elapsed=600),
-            row(62, "RUNNING", 0, 10, None, elapsed=600),
-            row(63, "PENDING", 0, None, None),
-            row(65, "FAILED", 0, 10, 300),
-            row(66, "RUNNING", 0, 10, None, elapsed=600),
-        ),
-        sacct(
-            row(40, "PREEMPTED", 9000, 9001, 9060),
-            row(40, "FAILED", 9061, 9180, 9240),
-            # after a cold start of the controller
-            row(60, "CANCELLED", 0, 10, 400),
-            row(62, "RUNNING", 0, 10, None, elapsed=900),
-            row(63, "COMPLETED", 0, 100, 200),
-            row(65, "RUNNING", 0, 10, None, elapsed=900),
-            row(66, "COMPLETED", 9000, 9001, 9100, User="bob", Account="nlp"),
-        ),
+def in_turn(tmp_path_factory: pytest.TempPathFactory) -> InTurn:
+    """A warehouse of what the real history does not have, each story in jobs of its own."""
+    folder = tmp_path_factory.mktemp("in-turn")
+    native = write_dump(
+        folder / "events.jsonl",
+        [{"ts": seconds_of(0), "event": "attempt_start", "job_id": "95", "cluster": "other"}],
     )
-    for number in request.param:
-        dump = folder / f"sacct-{number}.txt"
-        dump.write_text("\n".join(dumps[number]) + "\n", encoding="utf-8")
+    heard = BufferingHandler(1_000)
+    logging.getLogger("ingest").addHandler(heard)
+    told = InTurn([], [])
+    for command, dumps in sorted(dumps_of(stories(), folder).items()):
+        heard.flush()
+        beside = {1: [native], AS_OF_700: ["--as-of", f"{at(700).isoformat()}Z"]}.get(command, [])
 
-        assert 0 == ingest(folder / "warehouse", dump)
-    return folder / "warehouse"
+        assert 0 == ingest(folder / "warehouse", *dumps, *beside)
+        told.warehouses.append(copied(folder / "warehouse", folder / str(command)))
+        told.warnings.append("\n".join(record.getMessage() for record in heard.buffer))
+    logging.getLogger("ingest").removeHandler(heard)
+    return told
+
+
+@pytest.fixture(scope="module")
+def made(in_turn: InTurn) -> Path:
+    """A warehouse of rows that the real history does not have, of one command."""
+    return in_turn.warehouses[0]
+
+
+@pytest.fixture(scope="module", params=TURNS, ids=["in order", "late"])
+def retold(request: pytest.FixtureRequest, in_turn: InTurn) -> Retold:
+    """A dump and a later one, ingested one by one in both orders."""
+    return Retold(in_turn.warehouses[1], TURNED[request.param])
 
 
 # Every dialect against the accounting database
@@ -373,35 +378,42 @@ def test_1_the_dump_without_duplicates_gives_the_last_attempts(
     assert attempts(quiet) == attempts(tmp_path)
 
 
-def test_1_a_job_id_that_is_given_out_again_is_another_job(retold: Path) -> None:
-    again = f"fleet:40@{seconds_of(9000)}"
+def test_1_a_job_id_that_is_given_out_again_is_another_job(retold: Retold) -> None:
+    job = f"{retold.cluster}:40"
+    again = f"{job}@{seconds_of(9000)}"
 
     assert [
-        ("fleet:40", 1, "preempted", 1.0),
-        ("fleet:40", 2, "completed", 120.0),
+        (job, 1, "preempted", 1.0),
+        (job, 2, "completed", 120.0),
         (again, 1, "preempted", 1.0),
         (again, 2, "failed", 120.0),
     ] == rows(
-        retold,
+        retold.warehouse,
         "select job_id, attempt, outcome, queue_seconds from attempts "
-        "where job_id like 'fleet:40%' order by 1, 2",
+        "where starts_with(job_id, ?) order by 1, 2",
+        [job],
     )
-    assert [("fleet:40", 2), (again, 2)] == rows(
-        retold, "select job_id, attempts from jobs where job_id like 'fleet:40%' order by 1"
+    assert [(job, 2), (again, 2)] == rows(
+        retold.warehouse,
+        "select job_id, attempts from jobs where starts_with(job_id, ?) order by 1",
+        [job],
     )
 
 
 def test_1_a_job_whose_end_was_never_seen_does_not_go_on_in_a_job_that_got_its_id(
-    retold: Path,
+    retold: Retold,
 ) -> None:
     # a chain goes on only after a requeue; a row that seemed to run when it was last seen is none
+    job = f"{retold.cluster}:66"
+
     assert [
-        ("fleet:66", 1, "running", "vision"),
-        (f"fleet:66@{seconds_of(9000)}", 1, "completed", "nlp"),
+        (job, 1, "running", "vision"),
+        (f"{job}@{seconds_of(9000)}", 1, "completed", "nlp"),
     ] == rows(
-        retold,
-        "select job_id, attempt, outcome, team from attempts where job_id like 'fleet:66%' "
+        retold.warehouse,
+        "select job_id, attempt, outcome, team from attempts where starts_with(job_id, ?) "
         "order by 1",
+        [job],
     )
 
 
@@ -453,30 +465,35 @@ def test_3_unknown_is_not_yet_and_none_is_never(made: Path) -> None:
     )
 
 
-def test_4_the_newest_end_wins_even_where_it_moves_back(retold: Path) -> None:
+def test_4_the_newest_end_wins_even_where_it_moves_back(retold: Retold) -> None:
     assert [("cancelled", at(400), 390.0)] == rows(
-        retold,
-        "select outcome, ended_at, wall_seconds from attempts where job_id = 'fleet:60'",
+        retold.warehouse,
+        "select outcome, ended_at, wall_seconds from attempts where job_id = ?",
+        [f"{retold.cluster}:60"],
     )
 
 
-def test_4_a_later_dump_moves_the_end_of_a_job_that_still_runs(retold: Path) -> None:
+def test_4_a_later_dump_moves_the_end_of_a_job_that_still_runs(retold: Retold) -> None:
     assert [("running", at(910), 900.0)] == rows(
-        retold,
-        "select outcome, ended_at, wall_seconds from attempts where job_id = 'fleet:62'",
+        retold.warehouse,
+        "select outcome, ended_at, wall_seconds from attempts where job_id = ?",
+        [f"{retold.cluster}:62"],
     )
 
 
-def test_4_a_job_that_waited_has_waited_until_it_starts(retold: Path) -> None:
+def test_4_a_job_that_waited_has_waited_until_it_starts(retold: Retold) -> None:
     assert [(1, 100.0, 100.0)] == rows(
-        retold,
-        "select attempt, queue_seconds, wall_seconds from attempts where job_id = 'fleet:63'",
+        retold.warehouse,
+        "select attempt, queue_seconds, wall_seconds from attempts where job_id = ?",
+        [f"{retold.cluster}:63"],
     )
 
 
-def test_4_a_row_that_ended_does_not_run_again(retold: Path) -> None:
+def test_4_a_row_that_ended_does_not_run_again(retold: Retold) -> None:
     assert [("failed", at(300))] == rows(
-        retold, "select outcome, ended_at from attempts where job_id = 'fleet:65'"
+        retold.warehouse,
+        "select outcome, ended_at from attempts where job_id = ?",
+        [f"{retold.cluster}:65"],
     )
 
 
@@ -534,16 +551,11 @@ def test_7_a_row_that_resizes_and_the_next_are_one_attempt(
     ] == told
 
 
-def test_7_a_job_may_resize_twice_in_a_table_that_has_no_submission(load: Load) -> None:
-    header = "JobID|Account|State|Start|End"
-    told = [
-        f"42|vision|RESIZING|{stamp(10)}|{stamp(20)}",
-        f"42|vision|RESIZING|{stamp(10)}|{stamp(30)}",
-        f"42|vision|TIMEOUT|{stamp(10)}|{stamp(90)}",
-    ]
-
+def test_7_a_job_may_resize_twice_in_a_table_that_has_no_submission(made: Path) -> None:
     assert [("42", 1, "timeout", 80.0)] == rows(
-        load([header, *told]), "select job_id, attempt, outcome, wall_seconds from attempts"
+        made,
+        "select job_id, attempt, outcome, wall_seconds from attempts "
+        "where regexp_matches(job_id, '^(.*:)?42(@.*)?$')",
     )
 
 
@@ -695,77 +707,121 @@ def test_two_snapshots_in_one_command_are_the_later_one(quiet: Path, tmp_path: P
     assert attempts(quiet) == attempts(tmp_path)
 
 
-def test_a_known_dump_that_was_taken_later_is_believed_of_its_rows(load: Load) -> None:
+def test_a_known_dump_that_was_taken_later_is_believed_of_its_rows(in_turn: InTurn) -> None:
     """Of two ends of one row the one that was told last holds, also when only `--as-of` says so."""
-    first = sacct(row(60, "CANCELLED", 0, 10, 400), row(61, "COMPLETED", 0, 10, 500))
-    second = sacct(row(60, "COMPLETED", 0, 10, 300), row(61, "COMPLETED", 0, 10, 600))
-    ends = "select outcome, ended_at from attempts where job_id = 'fleet:60'"
+    ends = "select outcome, ended_at from attempts where job_id = 'known:60'"
 
-    warehouse = load(first, second)
-    assert [("completed", at(300))] == rows(warehouse, ends)
+    assert [("completed", at(300))] == rows(in_turn.warehouses[1], ends)
+    assert [("cancelled", at(400))] == rows(in_turn.warehouses[AS_OF_700], ends)
 
-    load(first, arguments=("--as-of", at(700).isoformat() + "Z"))
-    assert [("cancelled", at(400))] == rows(warehouse, ends)
+
+GIVEN = {
+    (is_known, order): f"{'known' if is_known else 'new'}-{order[0]}"
+    for is_known, order in product([True, False], TURNS)
+}
+
+
+@pytest.fixture(scope="module")
+def as_of(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of clusters whose nightly dumps are given together, as of one moment."""
+    folder = tmp_path_factory.mktemp("as-of")
+    known, given = [], []
+    for (is_known, order), cluster in GIVEN.items():
+        dumps = written(folder / cluster, *corrected(cluster))
+        given += [dumps[place] for place in order]
+        known += [dumps[place] for place in order if is_known]
+    old, _ = written(folder / "beside", *taken_back("beside"))
+
+    assert 0 == ingest(folder / "warehouse", *known, old)
+    taken = ("--as-of", f"{at(30_000).isoformat()}Z")
+    assert 0 == ingest(folder / "warehouse", *taken, *given, folder / "beside")
+    return folder / "warehouse"
+
+
+def corrected(cluster: str) -> list[list[str]]:
+    eight = {"AllocTRES": "gres/gpu=8", "Account": "vision", "Cluster": cluster}
+    four = eight | {"AllocTRES": "gres/gpu=4", "Account": "Vision"}
+    running = row(61, "RUNNING", 0, 10, None, elapsed=600, Cluster=cluster)
+    return [
+        sacct(row(60, "COMPLETED", 0, 10, 300, **eight)),
+        sacct(row(60, "COMPLETED", 0, 10, 300, **four), running),
+    ]
+
+
+def taken_back(cluster: str) -> list[list[str]]:
+    return [
+        sacct(
+            row(60, state, 0, 10, ended, Cluster=cluster),
+            row(61, "COMPLETED", 0, 10, 1000 - ended, Cluster=cluster),
+        )
+        for state, ended in (("CANCELLED", 400), ("COMPLETED", 300))
+    ]
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["known dumps", "new dumps"])
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("order", TURNS)
 def test_of_several_dumps_that_are_given_as_of_a_moment_the_newest_is_believed(
-    tmp_path: Path, is_known: bool, order: tuple[int, int]
+    as_of: Path, is_known: bool, order: tuple[int, int]
 ) -> None:
     """`--as-of` over a folder of nightly dumps makes none of them as new as the last."""
-    dumps = [tmp_path / "sacct-1.txt", tmp_path / "sacct-2.txt"]
-    eight, four = "gres/gpu=8", "gres/gpu=4"
-    corrected = (
-        sacct(row(60, "COMPLETED", 0, 10, 300, AllocTRES=eight, Account="vision")),
-        sacct(
-            row(60, "COMPLETED", 0, 10, 300, AllocTRES=four, Account="Vision"),
-            row(61, "RUNNING", 0, 10, None, elapsed=600),
-        ),
-    )
-    for dump, told in zip(dumps, corrected, strict=True):
-        dump.write_text("\n".join(told) + "\n", encoding="utf-8")
-    given = [dumps[place] for place in order]
-    warehouse = tmp_path / "warehouse"
-    if is_known:
-        ingest(warehouse, *given)
-    ingest(warehouse, "--as-of", at(30_000).isoformat() + "Z", *given)
+    cluster = GIVEN[is_known, order]
 
-    assert [("fleet:60", "Vision", 4, "completed"), ("fleet:61", "vision", 8, "lost")] == rows(
-        warehouse, "select job_id, team, gpus, outcome from attempts order by 1"
+    assert [
+        (f"{cluster}:60", "Vision", 4, "completed"),
+        (f"{cluster}:61", "vision", 8, "lost"),
+    ] == rows(
+        as_of,
+        "select job_id, team, gpus, outcome from attempts where starts_with(job_id, ?) order by 1",
+        [cluster],
     )
 
 
 def test_a_known_dump_that_is_given_as_of_a_moment_beside_a_new_one_stays_the_older(
-    tmp_path: Path,
+    as_of: Path,
 ) -> None:
-    old, new = tmp_path / "sacct-1.txt", tmp_path / "sacct-2.txt"
-    for dump, state, ended in ((old, "CANCELLED", 400), (new, "COMPLETED", 300)):
-        lines = sacct(row(60, state, 0, 10, ended), row(61, "COMPLETED", 0, 10, 1000 - ended))
-        dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, old)
-    ingest(warehouse, "--as-of", at(30_000).isoformat() + "Z", tmp_path)
-
     assert [("completed", at(300))] == rows(
-        warehouse, "select outcome, ended_at from attempts where job_id = 'fleet:60'"
+        as_of, "select outcome, ended_at from attempts where job_id = 'beside:60'"
     )
+
+
+ORDERS_OF_FOUR = ("1234", "4321", "3142")
+
+
+@pytest.fixture(scope="module")
+def of_windows(real_logs: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A history on three clusters: each in windows, in an order of its own; and each as a whole."""
+    folder = tmp_path_factory.mktemp("of-windows")
+    windows = sorted((real_logs / "slurm" / "windows").glob("w_*.txt"))
+    assert 4 == len(windows)
+    for place in range(4):
+        told = [on(order, windows[int(order[place]) - 1]) for order in ORDERS_OF_FOUR]
+
+        assert 0 == ingest(folder / "windows", *written(folder / str(place), *told))
+    whole = [on(order, ADMIN) for order in ORDERS_OF_FOUR]
+
+    assert 0 == ingest(folder / "whole", *written(folder / "dumps", *whole))
+    return folder / "windows", folder / "whole"
+
+
+def on(cluster: str, dump: Path) -> list[str]:
+    """The lines of a dump, on another cluster."""
+    told = dump.read_text(encoding="utf-8").removesuffix("\n")
+    return re.sub(r"\|fleet(?=\||$)", f"|{cluster}", told, flags=re.MULTILINE).split("\n")
 
 
 @pytest.mark.real
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["1234", "4321", "3142"])
+@pytest.mark.parametrize("order", ORDERS_OF_FOUR)
 def test_four_windows_in_any_order_are_the_whole_history(
-    order: str, real_logs: Path, quiet: Path, tmp_path: Path
+    order: str, of_windows: tuple[Path, Path]
 ) -> None:
-    windows = sorted((real_logs / "slurm" / "windows").glob("w_*.txt"))
-    for number in order:
-        assert 0 == ingest(tmp_path, windows[int(number) - 1])
+    windows, whole = of_windows
+    of_cluster = f"select * exclude (failure_evidence_file) from attempts where job_id ^@ '{order}'"
 
     # the windows print no step's memory and no comment, all else they do
-    assert 4 == len(windows)
-    assert attempts(quiet) == attempts(tmp_path)
-    assert serving(quiet) == serving(tmp_path)
+    assert 100 < len(rows(whole, of_cluster))
+    assert rows(whole, f"{of_cluster} order by all") == rows(windows, f"{of_cluster} order by all")
+    assert serving(whole) == serving(windows)
 
 
 @pytest.mark.real
@@ -777,23 +833,18 @@ def test_windows_beside_the_whole_history_add_nothing(
     assert attempts(quiet) == attempts(tmp_path)
 
 
-def test_windows_of_a_chain_number_its_attempts_when_its_beginning_arrives(load: Load) -> None:
-    first = sacct(row(90, "PREEMPTED", 0, 10, 60))
-    second = sacct(row(90, "PREEMPTED", 61, 180, 240))
-    third = sacct(row(90, "COMPLETED", 241, 400, 500))
-    warehouse = load(third)
-
-    assert {"fleet:90": [1]} == numbers_of(warehouse)
-
-    warehouse = load(third, first, second)
-
+def test_windows_of_a_chain_number_its_attempts_when_its_beginning_arrives(
+    in_turn: InTurn,
+) -> None:
+    assert [1] == numbers_of(in_turn.warehouses[0])["fleet:90"]
     assert [
         (1, "preempted", 10.0, 50.0),
         (2, "preempted", 120.0, 60.0),
         (3, "completed", 160.0, 100.0),
     ] == rows(
-        warehouse,
-        "select attempt, outcome, queue_seconds, wall_seconds from attempts order by attempt",
+        in_turn.warehouses[2],
+        "select attempt, outcome, queue_seconds, wall_seconds from attempts "
+        "where job_id ^@ 'fleet:90' order by attempt",
     )
 
 
@@ -926,17 +977,12 @@ def test_a_trainer_that_tells_the_outcome_of_the_row_contradicts_nothing(
     ]
 
 
-def test_a_job_of_a_cluster_is_not_the_job_of_that_number_elsewhere(
-    load: Load, tmp_path: Path
-) -> None:
-    warehouse = load(sacct(row(95, "COMPLETED", 0, 10, 100)))
-    native = write_dump(
-        tmp_path / "events.jsonl",
-        [{"ts": seconds_of(0), "event": "attempt_start", "job_id": "95", "cluster": "other"}],
-    )
-
-    assert 0 == ingest(warehouse, native)
-    assert {"95": [1], "fleet:95": [1]} == numbers_of(warehouse)
+def test_a_job_of_a_cluster_is_not_the_job_of_that_number_elsewhere(in_turn: InTurn) -> None:
+    assert {"95": [1], "fleet:95": [1]} == {
+        job: numbers
+        for job, numbers in numbers_of(in_turn.warehouses[1]).items()
+        if job.endswith("95")
+    }
 
 
 def test_a_cluster_that_accounts_for_no_gpus_is_told_of(
@@ -1008,38 +1054,198 @@ def test_windows_that_cut_a_job_are_put_together_again(
     )
 
 
-def test_a_start_that_moved_on_while_nodes_booted_was_not_cut(load: Load) -> None:
-    booting = sacct(row(1, "RUNNING", 0, 10, None, elapsed=60))
-    warehouse = load(booting, sacct(row(1, "COMPLETED", 0, 200, 2500)))
+def test_a_start_that_moved_on_while_nodes_booted_was_not_cut(in_turn: InTurn) -> None:
+    warehouse = in_turn.warehouses[1]
 
-    assert [(at(200), 2300.0)] == rows(warehouse, "select started_at, wall_seconds from attempts")
-    assert [] == rows(warehouse, "from anomalies")
+    assert [(at(200), 2300.0)] == rows(
+        warehouse, "select started_at, wall_seconds from attempts where job_id ^@ 'booting:'"
+    )
+    assert [] == rows(warehouse, "from anomalies where job_id ^@ 'booting:' or job_id is null")
 
 
-def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(load: Load) -> None:
-    none, asked = "cpu=8,node=1", "cpu=8,gres/gpu=8"
-    columns = (*COLUMNS, "ReqTRES")
-    untold = row(1, "COMPLETED", 0, 10, 100, AllocTRES=none, ReqTRES=asked)
-    sliced = row(2, "COMPLETED", 0, 10, 100, AllocTRES="gres/gpu:a100_1g.5gb=1", ReqTRES=none)
-    warehouse = load(sacct(untold, sliced, columns=columns))
-
-    assert [("fleet:1", None, None, 90.0), ("fleet:2", None, "a100_1g.5gb", 90.0)] == rows(
-        warehouse, "select job_id, gpus, gpu_type, wall_seconds from attempts order by 1"
+def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(made: Path) -> None:
+    assert [("asked:1", None, None, 90.0), ("asked:2", None, "a100_1g.5gb", 90.0)] == rows(
+        made,
+        "select job_id, gpus, gpu_type, wall_seconds from attempts where job_id ^@ 'asked:' "
+        "order by 1",
     )
 
 
 # what a table is made of, and what is asked of a warehouse
 
 
-def load_at_once(folder: Path, *tables: Sequence[str]) -> Path:
-    """Ingest tables in one command; those of the commands before it stay where they are."""
-    known = len(list(folder.glob("sacct-*.txt")))
-    dumps = [folder / f"sacct-{number}.txt" for number in range(known, known + len(tables))]
+def dumps_of(told: Sequence[Story], folder: Path) -> dict[int, list[Path]]:
+    """The dumps of each command; a table that a story tells again is the dump that it was."""
+    dumps = defaultdict(list)
+    for number, story in enumerate(told):
+        tables = list(story.values())
+        paths = written(folder / f"dumps-{number}", *tables)
+        for command, lines in story.items():
+            dumps[command].append(paths[tables.index(lines)])
+    return dumps
+
+
+def written(folder: Path, *tables: Sequence[str]) -> list[Path]:
+    folder.mkdir()
+    dumps = [folder / f"sacct-{number}.txt" for number in range(len(tables))]
     for dump, told in zip(dumps, tables, strict=True):
         dump.write_text("\n".join(told) + "\n", encoding="utf-8")
+    return dumps
 
-    assert 0 == ingest(folder / "warehouse", *dumps)
-    return folder / "warehouse"
+
+def stories() -> list[Story]:
+    """What is told in turn: each story in jobs, or on a cluster, of its own."""
+    told = [{0: made_up()}, resized_twice(), asked_for(), taken_later(), chained(), booted()]
+    told.append({0: sacct(row(95, "COMPLETED", 0, 10, 100))})
+    for order, cluster in TURNED.items():
+        told += [
+            turned(retelling(cluster), order),
+            turned(with_fewer_columns(jobs_with_fewer_columns(order)), order),
+            turned(in_other_words(cluster), order),
+        ]
+    for (cluster, order), command in TASKS.items():
+        told += [
+            turned(with_and_without_raw_number(command, cluster), order, command),
+            {0: sacct(task(31, 28, command, cluster))},
+        ]
+    for order, command in ROWS.items():
+        told += [
+            turned(with_and_without_submission(command), order, command),
+            # one without it beside other jobs is as good as one with it
+            {0: sacct(row(10 + command, "COMPLETED", 0, 60, 90, Cluster="submitted"))},
+        ]
+    return told
+
+
+def turned(tables: Sequence[list[str]], order: tuple[int, int], command: int = 1) -> Story:
+    """The one table in the first command and the other in a later one."""
+    first, then = order
+    return {0: tables[first], command: tables[then]}
+
+
+def made_up() -> list[str]:
+    told = [
+        row(50, "RUNNING", 0, 10, None, elapsed=500),
+        row(51, "PENDING", 0, None, None),
+        row(52, "CANCELLED by 7", 0, None, 90, Start="None"),
+        row(70, "COMPLETED", 100, 90, 200),
+        row(71, "COMPLETED", 100, 110, 200, Eligible=stamp(150)),
+        row(72, "PREEMPTED", 0, 10, 100),
+        row(72, "COMPLETED", 101, 99, 200),
+        *(row(job, state, 0, 10, 20) for job, state in enumerate(CANCELLED, 80)),
+    ]
+    for job, state in [*enumerate(REQUEUES, 100), *enumerate(FINAL, 110)]:
+        told += [row(job, state, 0, 1, 60), row(job, "COMPLETED", 61, 180, 240)]
+    return sacct(*told)
+
+
+def resized_twice() -> Story:
+    told = [
+        f"42|vision|RESIZING|{stamp(10)}|{stamp(20)}",
+        f"42|vision|RESIZING|{stamp(10)}|{stamp(30)}",
+        f"42|vision|TIMEOUT|{stamp(10)}|{stamp(90)}",
+    ]
+    return {0: ["JobID|Account|State|Start|End", *told]}
+
+
+def asked_for() -> Story:
+    none, asked = "cpu=8,node=1", "cpu=8,gres/gpu=8"
+    untold = row(1, "COMPLETED", 0, 10, 100, AllocTRES=none, ReqTRES=asked, Cluster="asked")
+    sliced = untold | {"JobID": "2", "JobIDRaw": "2", "ReqTRES": none}
+    sliced["AllocTRES"] = "gres/gpu:a100_1g.5gb=1"
+    return {0: sacct(untold, sliced, columns=(*COLUMNS, "ReqTRES"))}
+
+
+def taken_later() -> Story:
+    """The older dump once more, in a command of its own that says when it was taken."""
+    older, newer = (
+        sacct(
+            row(60, state, 0, 10, ended, Cluster="known"),
+            row(61, "COMPLETED", 0, 10, other, Cluster="known"),
+        )
+        for state, ended, other in (("CANCELLED", 400, 500), ("COMPLETED", 300, 600))
+    )
+    return {0: older, 1: newer, AS_OF_700: older}
+
+
+def chained() -> Story:
+    first = sacct(row(90, "PREEMPTED", 0, 10, 60))
+    second = sacct(row(90, "PREEMPTED", 61, 180, 240))
+    third = sacct(row(90, "COMPLETED", 241, 400, 500))
+    return {0: third, 1: first, 2: second}
+
+
+def booted() -> Story:
+    booting = row(1, "RUNNING", 0, 10, None, elapsed=60, Cluster="booting")
+    return {0: sacct(booting), 1: sacct(row(1, "COMPLETED", 0, 200, 2500, Cluster="booting"))}
+
+
+def retelling(cluster: str) -> list[list[str]]:
+    first = (
+        row(40, "PREEMPTED", 0, 1, 60),
+        row(40, "COMPLETED", 61, 180, 240),
+        row(60, "RUNNING", 0, 10, None, elapsed=600),
+        row(62, "RUNNING", 0, 10, None, elapsed=600),
+        row(63, "PENDING", 0, None, None),
+        row(65, "FAILED", 0, 10, 300),
+        row(66, "RUNNING", 0, 10, None, elapsed=600),
+    )
+    later = (
+        row(40, "PREEMPTED", 9000, 9001, 9060),
+        row(40, "FAILED", 9061, 9180, 9240),
+        # after a cold start of the controller
+        row(60, "CANCELLED", 0, 10, 400),
+        row(62, "RUNNING", 0, 10, None, elapsed=900),
+        row(63, "COMPLETED", 0, 100, 200),
+        row(65, "RUNNING", 0, 10, None, elapsed=900),
+        row(66, "COMPLETED", 9000, 9001, 9100, User="bob", Account="nlp"),
+    )
+    return [sacct(*(cells | {"Cluster": cluster} for cells in told)) for told in (first, later)]
+
+
+def jobs_with_fewer_columns(order: tuple[int, int]) -> tuple[str, str]:
+    return ("200", "201") if order == (0, 1) else ("202", "203")
+
+
+def with_fewer_columns(jobs: tuple[str, str]) -> list[list[str]]:
+    runs, ran = jobs
+    day = BEGAN.date()
+    return [
+        [
+            "JobID|JobName|Account|State|Submit|Start|End|AllocTRES",
+            f"{runs}|x|t|RUNNING|{day}T01:00:00|{day}T02:00:00|Unknown|gres/gpu=8",
+            f"{ran}|x|t|COMPLETED|{day}T01:00:00|{day}T02:00:00|{day}T04:00:00|gres/gpu=8",
+        ],
+        [
+            "JobID|JobName|State|Submit|Start|End",
+            f"{runs}|x|COMPLETED|{day}T01:00:00|{day}T02:00:00|{day}T10:00:00",
+            f"{ran}|y|COMPLETED|{day}T01:00:00|{day}T02:00:00|{day}T04:00:00",
+        ],
+    ]
+
+
+def in_other_words(cluster: str) -> list[list[str]]:
+    job = row(300, "FAILED", 0, 60, 90, ExitCode="0:125", Cluster=cluster)
+    step = job | {"JobID": "300.0", "JobIDRaw": "300.0", "State": "OUT_OF_MEMORY"}
+    others = [row(other, "COMPLETED", 0, 60, 99, Cluster=cluster) for other in (301, 302)]
+    return [sacct(job | {"Account": "nlp"}, others[0]), sacct(job, step, others[1])]
+
+
+def with_and_without_raw_number(command: int, cluster: str) -> list[list[str]]:
+    told = task(30, 29, command, cluster)
+    shown = [column for column in COLUMNS if column != "JobIDRaw"]
+    return [sacct(told), sacct(told, columns=shown)]
+
+
+def task(raw: int, shown: int, command: int, cluster: str) -> Cells:
+    told = row(10 * raw + command, "COMPLETED", 0, 60, 90, Cluster=cluster)
+    return told | {"JobID": f"{10 * shown + command}_3"}
+
+
+def with_and_without_submission(command: int) -> list[list[str]]:
+    told = row(command, "COMPLETED", 0, 60, 90, Cluster="submitted")
+    without = [column for column in COLUMNS if column not in ("Submit", "Eligible")]
+    return [sacct(told), sacct(told, columns=without)]
 
 
 BEGAN = datetime(2026, 3, 2, 9, 0, 0)
@@ -1215,88 +1421,56 @@ def test_a_dialect_without_exit_codes_takes_none_from_the_table(
     assert alone == rows(before, ends) == rows(tmp_path / "after", ends)
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("order", TURNS)
 def test_what_a_later_dump_has_no_column_for_stays_as_it_was_told(
-    tmp_path: Path, order: tuple[int, int]
+    in_turn: InTurn, order: tuple[int, int]
 ) -> None:
-    tables = [
-        "JobID|JobName|Account|State|Submit|Start|End|AllocTRES\n"
-        "300|x|t|RUNNING|2026-03-01T01:00:00|2026-03-01T02:00:00|Unknown|gres/gpu=8\n"
-        "301|x|t|COMPLETED|2026-03-01T01:00:00|2026-03-01T02:00:00|2026-03-01T04:00:00|gres/gpu=8\n",
-        "JobID|JobName|State|Submit|Start|End\n"
-        "300|x|COMPLETED|2026-03-01T01:00:00|2026-03-01T02:00:00|2026-03-01T10:00:00\n"
-        "301|y|COMPLETED|2026-03-01T01:00:00|2026-03-01T02:00:00|2026-03-01T04:00:00\n",
-    ]
-    for number in order:
-        (tmp_path / f"{number}.txt").write_text(tables[number])
+    jobs = jobs_with_fewer_columns(order)
 
-        assert 0 == ingest(tmp_path / "warehouse", tmp_path / f"{number}.txt")
-
-    assert [("300", "t", 8, "x", "completed"), ("301", "t", 8, "y", "completed")] == rows(
-        tmp_path / "warehouse",
-        "select job_id, team, gpus, job_name, outcome from attempts order by all",
+    assert [(jobs[0], "t", 8, "x", "completed"), (jobs[1], "t", 8, "y", "completed")] == rows(
+        in_turn.warehouses[1],
+        "select job_id, team, gpus, job_name, outcome from attempts where job_id[:3] in ? "
+        "order by all",
+        [jobs],
     )
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("order", TURNS)
 def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_twice(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[int, int]
+    in_turn: InTurn, order: tuple[int, int]
 ) -> None:
-    told = row(300, "COMPLETED", 0, 60, 90)
-    without = [column for column in COLUMNS if column not in ("Submit", "Eligible")]
-    tables = [sacct(told), sacct(told, columns=without)]
-    # one without it beside other jobs is as good as one with it
-    load_at_once(tmp_path, sacct(row(301, "COMPLETED", 0, 60, 90)), tables[order[0]])
-    unsaid = caplog.text
-    load_at_once(tmp_path, tables[order[1]])
+    command = ROWS[order]
 
-    assert "its Submit" not in unsaid
-    assert "a row of the scheduler's job fleet:300 is told with its Submit and without" in (
-        caplog.text
+    assert "its Submit" not in in_turn.warnings[0]
+    assert (
+        f"a row of the scheduler's job submitted:{command} is told with its Submit and without"
+        in in_turn.warnings[command]
     )
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("order", TURNS)
 @pytest.mark.parametrize("cluster", ["fleet", ""])
 def test_tasks_that_are_told_with_their_raw_number_and_without_are_said_to_count_twice(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[int, int], cluster: str
+    in_turn: InTurn, order: tuple[int, int], cluster: str
 ) -> None:
-    task = row(300, "COMPLETED", 0, 60, 90, JobID="290_3", Cluster=cluster)
-    other = row(302, "COMPLETED", 0, 60, 90, JobID="291_3", Cluster=cluster)
-    shown = [column for column in COLUMNS if column != "JobIDRaw"]
-    tables = [sacct(task), sacct(task, columns=shown)]
-    load_at_once(tmp_path, sacct(other), tables[order[0]])
-    unsaid = caplog.text
-    load_at_once(tmp_path, tables[order[1]])
+    command = TASKS[cluster, order]
 
-    assert "JobIDRaw" not in unsaid
-    assert "the scheduler's job 290_3 is told with its JobIDRaw, 300, and without" in caplog.text
+    assert "JobIDRaw" not in in_turn.warnings[0]
+    assert (
+        f"the scheduler's job 29{command}_3 is told with its JobIDRaw, 30{command}, and without"
+        in in_turn.warnings[command]
+    )
 
 
+@pytest.mark.parametrize("order", TURNS)
 def test_dumps_of_one_moment_that_tell_a_row_in_other_words_may_come_in_any_order(
-    tmp_path: Path,
+    in_turn: InTurn, order: tuple[int, int]
 ) -> None:
-    job = row(300, "FAILED", 0, 60, 90, ExitCode="0:125")
-    step = job | {"JobID": "300.0", "JobIDRaw": "300.0", "State": "OUT_OF_MEMORY"}
-    tables = [
-        sacct(job | {"Account": "nlp"}, row(301, "COMPLETED", 0, 60, 99)),
-        sacct(job, step, row(302, "COMPLETED", 0, 60, 99)),
-    ]
-    told = []
-    for order in permutations(range(2)):
-        warehouse = tmp_path / str(order[0])
-        for number in order:
-            (tmp_path / f"{number}.txt").write_text("\n".join(tables[number]) + "\n")
-            ingest(warehouse, tmp_path / f"{number}.txt")
-        told.append(
-            rows(
-                warehouse,
-                "select team, failure_category, failure_evidence from attempts "
-                "where job_id = 'fleet:300'",
-            )
-        )
-
-    assert [("vision", "host_oom", "OUT_OF_MEMORY in step 300.0")] == told[0] == told[1]
+    assert [("vision", "host_oom", "OUT_OF_MEMORY in step 300.0")] == rows(
+        in_turn.warehouses[1],
+        "select team, failure_category, failure_evidence from attempts where job_id = ?",
+        [f"{TURNED[order]}:300"],
+    )
 
 
 def test_a_dump_that_grows_beside_another_of_the_same_moment_stays_sound(tmp_path: Path) -> None:
