@@ -61,7 +61,7 @@ def test_engine_and_oracle_agree_on_random_fleets_of_several_sources(
     config.write_text(f'timezone = "{timezone}"\n', encoding="utf-8")
     monkeypatch.setenv("ETT_CONFIG", str(config))
     dumps = fleet(seeds)
-    loaded(tmp_path, "warehouse", dumps)
+    loaded(tmp_path, "warehouse", dumps, at_once=3)
     joined = measure_dumps(dumps, timezone=timezone)
 
     assert len(joined.measures.attempts) > 2_000
@@ -76,13 +76,18 @@ def test_engine_and_oracle_agree_on_random_fleets_of_several_sources(
 
 
 @pytest.mark.slow
+def test_engine_and_oracle_agree_on_sources_that_come_one_by_one(in_turn: InTurn) -> None:
+    assert [] == disagreements(in_turn.warehouse, measure_dumps(in_turn.dumps).measures)[:5]
+
+
+@pytest.mark.slow
 def test_sources_of_the_same_jobs_may_come_in_any_order_and_again(
     in_turn: InTurn, tmp_path: Path
 ) -> None:
     dumps = in_turn.dumps
     chance = random.Random(1)
     turned = [*chance.sample(dumps, len(dumps)), *chance.sample(dumps, 2)]
-    loaded(tmp_path, "back", turned)
+    loaded(tmp_path, "back", turned, at_once=3)
 
     assert {} == differences(in_turn.warehouse, tmp_path / "back")
 
@@ -104,10 +109,10 @@ def test_jobs_that_may_be_one_are_computed_in_one_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dumps = fleet(range(4000, 4006))
-    loaded_at_once(tmp_path, "whole", dumps)
+    loaded(tmp_path, "whole", dumps, at_once=len(dumps))
     monkeypatch.setattr(facts, "_EVENTS_A_GIB", 200)
     monkeypatch.setattr(facts, "_ATTEMPT_DAYS_A_GIB", 10)
-    loaded(tmp_path, "parts", dumps)
+    loaded(tmp_path, "parts", dumps, at_once=3)
 
     assert {} == differences(tmp_path / "whole", tmp_path / "parts")
 
@@ -115,7 +120,7 @@ def test_jobs_that_may_be_one_are_computed_in_one_part(
 def test_the_comparison_finds_a_microsecond(tmp_path: Path) -> None:
     """The check can fail: an oracle that is told one event a microsecond later is found out."""
     dumps = fleet(range(5, 9))
-    loaded_at_once(tmp_path, "warehouse", dumps)
+    loaded(tmp_path, "warehouse", dumps, at_once=len(dumps))
     moved = [replace(dump, events=later(dump.events)) for dump in dumps]
 
     assert [] == disagreements(tmp_path / "warehouse", measure_dumps(dumps).measures)
@@ -134,13 +139,11 @@ def fleet(seeds: Iterable[int]) -> list[Dump]:
     ]
 
 
-def loaded(folder: Path, name: str, dumps: Sequence[Dump]) -> None:
-    for path in written(folder, name, dumps):
-        assert 0 == ingest(folder / name, path)
-
-
-def loaded_at_once(folder: Path, name: str, dumps: Sequence[Dump]) -> None:
-    assert 0 == ingest(folder / name, *written(folder, name, dumps))
+def loaded(folder: Path, name: str, dumps: Sequence[Dump], at_once: int = 1) -> None:
+    """Ingest the dumps, so many in each command."""
+    paths = written(folder, name, dumps)
+    for first in range(0, len(paths), at_once):
+        assert 0 == ingest(folder / name, *paths[first : first + at_once])
 
 
 def written(folder: Path, name: str, dumps: Sequence[Dump]) -> list[Path]:
