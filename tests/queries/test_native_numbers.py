@@ -4,6 +4,7 @@ its cluster or not.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -36,8 +37,14 @@ NUMBERS = """
 
 # of a job, of a task of an array and of a part of a job of several
 JOB, TASK, PART = "17", "18_3", "19+1"
-RAW = {TASK: "28", PART: "29"}
-CLUSTER_OF_EVENTS: dict[str, dict[str, str]] = {"unnamed": {}, "named": {"cluster": "c1"}}
+# the jobs of which the events name no cluster and the cluster, by their first digit
+CLUSTER_OF_EVENTS: dict[str, tuple[int, dict[str, str]]] = {
+    "unnamed": (1, {}),
+    "named": (3, {"cluster": "c1"}),
+}
+# those whose rows go by another number than is shown: rows first, events first
+ROWS_FIRST = {"58_3": "68", "59+1": "69"}
+EVENTS_FIRST = {"78_3": "88", "79+1": "89"}
 
 
 @pytest.fixture(scope="module")
@@ -50,30 +57,35 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
-@pytest.fixture(scope="module", params=CLUSTER_OF_EVENTS)
-def clustered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of the same jobs on a cluster, which their events name or not."""
+@pytest.fixture(scope="module")
+def clustered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of such jobs on a cluster, in two commands, and of their events."""
     folder = tmp_path_factory.mktemp("clustered")
-    numbers = (JOB, TASK, PART)
+    numbers = {
+        named: [number_of(place, like) for like in (JOB, TASK, PART)]
+        for named, (place, _) in CLUSTER_OF_EVENTS.items()
+    }
     ingest(
         folder / "warehouse",
-        table(folder / "b.txt", "c1", *numbers),
-        trained(folder / "b.jsonl", *numbers, **CLUSTER_OF_EVENTS[request.param]),
+        table(folder / "rows.txt", "c1", *numbers["unnamed"], *numbers["named"]),
+        *(
+            trained(folder / f"{named}.jsonl", *numbers[named], **cluster)
+            for named, (_, cluster) in CLUSTER_OF_EVENTS.items()
+        ),
+        table(folder / "raw-first.txt", "c1", *ROWS_FIRST, raw=ROWS_FIRST),
+        trained(folder / "events-first.jsonl", *EVENTS_FIRST),
+    )
+    ingest(
+        folder / "warehouse",
+        trained(folder / "then.jsonl", *ROWS_FIRST),
+        table(folder / "raw-then.txt", "c1", *EVENTS_FIRST, raw=EVENTS_FIRST),
     )
     return folder / "warehouse"
 
 
-@pytest.fixture(scope="module")
-def by_raw(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Warehouses of rows that go by the raw number and of events that do not, in both orders."""
-    folder = tmp_path_factory.mktemp("by_raw")
-    told = [table(folder / "raw.txt", "c1", *RAW, raw=RAW), trained(folder / "a.jsonl", *RAW)]
-    warehouses = []
-    for order in permutations(told):
-        warehouses.append(folder / "-".join(path.stem for path in order))
-        for dump in order:
-            ingest(warehouses[-1], dump)
-    return warehouses
+def number_of(place: int, like: str) -> str:
+    """A job, task or part as another, in the tens of that place."""
+    return f"{place}{like[1:]}"
 
 
 @pytest.fixture(scope="module")
@@ -148,24 +160,30 @@ def the_jobs(warehouse: Path, *numbers: str) -> list[tuple[Any, ...]]:
     )
 
 
-@pytest.mark.parametrize("number", [JOB, TASK, PART])
+@pytest.mark.parametrize("named", CLUSTER_OF_EVENTS)
+@pytest.mark.parametrize("like", [JOB, TASK, PART])
 def test_events_join_the_rows_of_a_cluster_and_tell_what_they_tell_without_one(
-    plain: Path, clustered: Path, number: str
+    plain: Path, clustered: Path, like: str, named: str
 ) -> None:
-    assert [(number, 3)] == the_jobs(plain, number)
+    place, _ = CLUSTER_OF_EVENTS[named]
+    number = number_of(place, like)
+
+    assert [(like, 3)] == the_jobs(plain, like)
     assert [(f"c1:{number}", 3)] == the_jobs(clustered, number)
     assert 6_000.0 == rows(clustered, NUMBERS, [f"c1:{number}"])[2][7]
-    assert rows(plain, NUMBERS, [number]) == rows(clustered, NUMBERS, [f"c1:{number}"])
+    assert rows(plain, NUMBERS, [like]) == rows(clustered, NUMBERS, [f"c1:{number}"])
 
 
-@pytest.mark.parametrize("number", RAW)
+@pytest.mark.parametrize("like", [TASK, PART])
 def test_the_number_that_sacct_shows_joins_rows_that_go_by_another(
-    plain: Path, by_raw: list[Path], number: str
+    plain: Path, clustered: Path, like: str
 ) -> None:
-    job = f"c1:{RAW[number]}"
-    for warehouse in by_raw:
-        assert [(job, 3)] == the_jobs(warehouse, number, RAW[number])
-        assert rows(plain, NUMBERS, [number]) == rows(warehouse, NUMBERS, [job])
+    for place, raw in ((5, ROWS_FIRST), (7, EVENTS_FIRST)):
+        number = number_of(place, like)
+        job = f"c1:{raw[number]}"
+
+        assert [(job, 3)] == the_jobs(clustered, number, raw[number])
+        assert rows(plain, NUMBERS, [like]) == rows(clustered, NUMBERS, [job])
 
 
 def test_the_output_of_an_arrays_task_is_of_its_rows(mixed: Path) -> None:
@@ -230,11 +248,17 @@ def test_a_name_that_is_no_number_is_a_job_of_its_own(mixed: Path) -> None:
     assert [("c1:18", 3), ("pretrain", 3)] == the_jobs(mixed, "18", "pretrain")
 
 
+@pytest.fixture(scope="module")
+def of_a_cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("of-a-cluster")
+    ingest(folder / "warehouse", table(folder / "a.txt", "c1", "17"))
+    return folder / "warehouse"
+
+
 def test_rows_that_are_told_with_a_cluster_and_without_are_said_to_count_twice(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    of_a_cluster: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, table(tmp_path / "a.txt", "c1", "17"))
+    warehouse = shutil.copytree(of_a_cluster, tmp_path / "warehouse", symlinks=True)
     ingest(warehouse, table(tmp_path / "other.txt", "", "18"))
     unsaid = caplog.text
     ingest(warehouse, table(tmp_path / "b.txt", "", "17"))
@@ -244,10 +268,9 @@ def test_rows_that_are_told_with_a_cluster_and_without_are_said_to_count_twice(
 
 
 def test_a_dry_run_says_what_would_count_twice_before_it_does(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    of_a_cluster: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, table(tmp_path / "a.txt", "c1", "17"))
+    warehouse = shutil.copytree(of_a_cluster, tmp_path / "warehouse", symlinks=True)
     ingest(warehouse, "--dry-run", table(tmp_path / "b.txt", "", "17"))
 
     assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text
@@ -256,10 +279,13 @@ def test_a_dry_run_says_what_would_count_twice_before_it_does(
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A warehouse that forgot the events of its jobs, and the jobs as it showed them then."""
+    """A warehouse that forgot the events of its jobs, the jobs as it showed them then, and how a
+    check of it ended after what came late.
+    """
 
     warehouse: Path
     before: list[tuple[Any, ...]]
+    checked: int
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +303,7 @@ def pruned(tmp_path_factory: pytest.TempPathFactory) -> Pruned:
         trained(folder / "c.jsonl", "19", cluster="c2"),
         table(folder / "b.txt", "c1", "18"),
     )
-    return Pruned(warehouse, before)
+    return Pruned(warehouse, before, keep.main(["check", "--warehouse", str(warehouse)]))
 
 
 @pytest.mark.parametrize("job", ["c1:17", "18"], ids=["scheduler", "events"])
@@ -299,7 +325,7 @@ def test_what_comes_too_late_for_the_pruned_job_of_its_number_doubles_no_time(
 
     assert [row for row in pruned.before if row[0] == job] == shown
     assert [(job,)] == late
-    assert 0 == keep.main(["check", "--warehouse", str(pruned.warehouse)])
+    assert 0 == pruned.checked
 
 
 def test_a_number_on_another_cluster_than_the_pruned_one_is_a_job_of_its_own(
