@@ -142,6 +142,30 @@ def windows_of_a_day(fleet: Path, days: Days) -> Days:
     return {key: window_of(fleet, *key, key[2]) for key in days}
 
 
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of stories below, each in jobs of its own, and of a team where sums are asked."""
+    folder = tmp_path_factory.mktemp("apart")
+    events = [
+        *told_in_tenths(),
+        *named_like_rollups(),
+        *of_team("no end", ran("known end", 0, 200_000, "failed", gpus=8)),
+        *of_team("no end", ran("unknown end", 0, 200_000, "failed")),
+        *(event for outcome, workload in UNKNOWN for event in with_unknown(outcome, workload)),
+        *of_team("lost by cancelled", cancelled_and_on()),
+        *of_team("compiles", compiled()),
+        *of_team("categories", failed_of_each_category()),
+    ]
+
+    assert 0 == ingest(folder / "warehouse", write_dump(folder / "events.jsonl", events))
+    assert [] == rows(folder / "warehouse", "from rejected_lines")
+    return folder / "warehouse"
+
+
+def of_team(team: str, events: Iterable[Event]) -> list[Event]:
+    return [event | {"team": team} for event in events]
+
+
 @pytest.fixture
 def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configured:
     """Settings for the ingests that follow."""
@@ -218,18 +242,23 @@ def test_no_key_of_a_view_comes_twice(view: str, fleet: Path) -> None:
     assert [] == rows(fleet, f"select {keys} from {view} group by {keys} having count(*) > 1")
 
 
-@pytest.mark.parametrize("view", ["ingested_files", "rejected_lines"])
-def test_a_path_that_held_several_dumps_gives_no_key_twice(view: str, tmp_path: Path) -> None:
-    log = tmp_path / "x.jsonl"
+@pytest.fixture(scope="module")
+def rewritten(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of a path that held several dumps."""
+    folder = tmp_path_factory.mktemp("rewritten")
+    log = folder / "x.jsonl"
     for job in ("a", "b"):
         log.write_text("broken\n" + json.dumps(alive(job)) + "\n", encoding="utf-8")
-        ingest(tmp_path / "warehouse", log)
+        ingest(folder / "warehouse", log)
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("view", ["ingested_files", "rejected_lines"])
+def test_a_path_that_held_several_dumps_gives_no_key_twice(view: str, rewritten: Path) -> None:
     keys = ", ".join(VIEWS[view][0])
 
-    assert [(2, 2)] == rows(
-        tmp_path / "warehouse", f"select count(*), count(distinct ({keys})) from {view}"
-    )
-    assert [(2,)] == rows(tmp_path / "warehouse", "select count(*) from rejected_examples")
+    assert [(2, 2)] == rows(rewritten, f"select count(*), count(distinct ({keys})) from {view}")
+    assert [(2,)] == rows(rewritten, "select count(*) from rejected_examples")
 
 
 def test_a_window_has_the_columns_of_a_day(fleet: Path) -> None:
@@ -338,13 +367,11 @@ def test_attempts_jobs_and_days_tell_the_same_seconds(fleet: Path) -> None:
     assert {of_attempts} == {of_areas, of_jobs, of_identity}
 
 
-def test_the_seconds_of_a_job_are_whole_microseconds_in_any_order(
-    load: Callable[..., Path],
-) -> None:
-    # a tenth and two tenths of a second, which as binary fractions add up to a little over three
+def told_in_tenths() -> list[Event]:
+    """A tenth and two tenths of a second, as binary fractions a little over three together."""
     begins = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
-    said = {"job_id": "a", "gpus": 1}
-    warehouse = load(
+    said = {"job_id": "tenths", "gpus": 1}
+    return [
         event
         for attempt, seconds in ((1, 0.1), (2, 0.2))
         for event in (
@@ -353,9 +380,13 @@ def test_the_seconds_of_a_job_are_whole_microseconds_in_any_order(
             | {"ts": begins + attempt + seconds, "event": "attempt_end", "attempt": attempt}
             | {"outcome": "failed"},
         )
-    )
+    ]
 
-    assert [(0.3, 0.3)] == rows(warehouse, "select wall_seconds, gpu_seconds from jobs")
+
+def test_the_seconds_of_a_job_are_whole_microseconds_in_any_order(apart: Path) -> None:
+    assert [(0.3, 0.3)] == rows(
+        apart, "select wall_seconds, gpu_seconds from jobs where job_id = 'tenths'"
+    )
 
 
 def test_the_identity_has_no_gap_on_any_day(fleet: Path) -> None:
@@ -535,25 +566,28 @@ def test_teams_and_workloads_with_names_that_rollups_use_are_told_apart(
     ]
 
 
-def test_names_that_look_like_those_of_the_rollups_are_not_taken_for_one_another(
-    load: Callable[..., Path],
-) -> None:
+def named_like_rollups() -> list[Event]:
     who = {
-        "f": {"team": "fleet", "workload": "all"},
-        "g": {"team": "fleet (team)", "workload": "all (workload)"},
-        "o": {"team": "other (team) (team)", "workload": "production"},
-        "t": {"team": "fleet team", "workload": "all of it"},
+        "like f": {"team": "fleet", "workload": "all"},
+        "like g": {"team": "fleet (team)", "workload": "all (workload)"},
+        "like o": {"team": "other (team) (team)", "workload": "production"},
+        "like t": {"team": "fleet team", "workload": "all of it"},
     }
-    warehouse = load(
-        event for job, said in who.items() for event in ran(job, 0, 3600, gpus=8, **said)
-    )
+    return [event for job, said in who.items() for event in ran(job, 0, 3600, gpus=8, **said)]
 
+
+def test_names_that_look_like_those_of_the_rollups_are_not_taken_for_one_another(
+    apart: Path,
+) -> None:
     assert [
-        ("f", "fleet (team)", "all (workload)"),
-        ("g", "fleet (team) (team)", "all (workload) (workload)"),
-        ("o", "other (team) (team) (team)", "production"),
-        ("t", "fleet team", "all of it"),
-    ] == rows(warehouse, "select job_id, team, workload from attempts order by job_id")
+        ("like f", "fleet (team)", "all (workload)"),
+        ("like g", "fleet (team) (team)", "all (workload) (workload)"),
+        ("like o", "other (team) (team) (team)", "production"),
+        ("like t", "fleet team", "all of it"),
+    ] == rows(
+        apart,
+        "select job_id, team, workload from attempts where job_id ^@ 'like ' order by job_id",
+    )
 
 
 def test_jobs_without_gpus_are_outside_every_rollup_and_unknown_gpus_are_in_seconds_only(
@@ -672,38 +706,39 @@ def untold(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
-def test_a_day_on_which_no_attempt_ended_lost_nothing_to_interruptions(
-    load: Callable[..., Path],
-) -> None:
-    warehouse = load(
-        ran("known", 0, 200_000, "failed", gpus=8) + ran("unknown", 0, 200_000, "failed")
-    )
+UNKNOWN = tuple(product(["completed", "failed"], ["production", "exploration"]))
 
+
+def test_a_day_on_which_no_attempt_ended_lost_nothing_to_interruptions(apart: Path) -> None:
     # the third day has the end, the first and the second have none
     assert [(0.0,), (0.0,)] == rows(
-        warehouse,
+        apart,
         "select interruption_loss_gpu_seconds from team_day "
-        "where team = 'fleet' and workload = 'all' and day <= ? order by day",
+        "where team = 'no end' and workload = 'all' and day <= ? order by day",
         [SECOND],
+    )
+
+
+def with_unknown(outcome: str, workload: str) -> list[Event]:
+    said = f"{outcome}, {workload}"
+    return of_team(
+        said,
+        ran(f"{said}: known", 0, 200_000, gpus=8, workload="production")
+        + ran(f"{said}: unknown", 10, 20_000, outcome, workload=workload),
     )
 
 
 @pytest.mark.parametrize("workload", ["production", "exploration"])
 @pytest.mark.parametrize("outcome", ["completed", "failed"])
 def test_an_end_on_unknown_gpus_leaves_what_is_known_of_the_day(
-    load: Callable[..., Path], outcome: str, workload: str
+    apart: Path, outcome: str, workload: str
 ) -> None:
     """Whether both are of one row of the rollup or of two."""
-    warehouse = load(
-        ran("known", 0, 200_000, gpus=8, workload="production")
-        + ran("unknown", 10, 20_000, outcome, workload=workload)
-    )
-
     assert [(0.0,)] == rows(
-        warehouse,
+        apart,
         "select interruption_loss_gpu_seconds from team_day "
-        "where team = 'fleet' and workload = 'all' and day = ?",
-        [FIRST],
+        "where team = ? and workload = 'all' and day = ?",
+        [f"{outcome}, {workload}", FIRST],
     )
 
 
@@ -802,28 +837,33 @@ def test_a_hostile_job_id_appears_unchanged(load: Callable[..., Path]) -> None:
 # Failures
 
 
-def test_every_category_has_the_attribution_of_the_list(load: Callable[..., Path]) -> None:
-    listed = attributions()
-    warehouse = load(
+def failed_of_each_category() -> list[Event]:
+    return [
         event
-        for category in listed
+        for category in attributions()
         for event in ran(category, 0, 1000, gpus=8, outcome="failed", category=category)
-    )
+    ]
 
-    assert listed == dict(rows(warehouse, "select job_id, attribution from attempts"))
+
+def test_every_category_has_the_attribution_of_the_list(apart: Path) -> None:
+    listed = attributions()
+
+    assert listed == dict(
+        rows(apart, "select job_id, attribution from attempts where team = 'categories'")
+    )
     assert {(*category.split("/"), said, 1) for category, said in listed.items()} == set(
         rows(
-            warehouse,
+            apart,
             "select failure_domain, failure_category, attribution, interruptions "
-            "from failures_by_team_day where team = 'fleet' and workload = 'all'",
+            "from failures_by_team_day where team = 'categories' and workload = 'all'",
         )
     )
     infra = sum(said == "infra" for said in listed.values())
 
     assert [(infra, infra, len(listed))] == rows(
-        warehouse,
+        apart,
         "select infra_failures, infra_interruptions, failures from team_day "
-        "where team = 'fleet' and workload = 'all'",
+        "where team = 'categories' and workload = 'all'",
     )
 
 
@@ -948,29 +988,34 @@ def test_what_interruptions_cost_is_told_by_attempt_and_by_category_alike(fleet:
     )
 
 
-def test_what_a_cancelled_attempt_lost_is_no_cost_of_interruptions(
-    load: Callable[..., Path],
-) -> None:
+def cancelled_and_on() -> list[Event]:
     def trains(attempt: int, start: float, end: float, outcome: str, step: int) -> list[Event]:
-        told = ran("job", start, end, outcome, gpus=8)
-        said = {"ts": moment(start), "event": "alive", "job_id": "job", "resumed_from_step": step}
-        return [{**event, "attempt": attempt} for event in (*told, said)]
+        told = ran("cancelled once", start, end, outcome, gpus=8)
+        said = {"ts": moment(start), "event": "alive", "job_id": "cancelled once"}
+        return [
+            {**event, "attempt": attempt} for event in (*told, said | {"resumed_from_step": step})
+        ]
 
     # nothing was saved: whoever goes on has lost all that trained
-    warehouse = load(
+    return (
         trains(1, 0, 1100, "cancelled", 0)
         + trains(2, 2000, 2600, "failed", 0)
         + trains(3, 3000, 4100, "completed", 0)
     )
 
+
+def test_what_a_cancelled_attempt_lost_is_no_cost_of_interruptions(apart: Path) -> None:
     assert [("cancelled", 1000.0), ("failed", 500.0), ("completed", 0.0)] == rows(
-        warehouse, "select outcome, unsaved_seconds from attempts order by attempt"
+        apart,
+        "select outcome, unsaved_seconds from attempts where team = 'lost by cancelled' "
+        "order by attempt",
     )
     # eight GPUs lost 500 s and took 0 s of the phases of a start-up
     costs = {
         view: rows(
-            warehouse,
-            f"select sum({column}) from {view} where team = 'fleet' and workload = 'all'",
+            apart,
+            f"select sum({column}) from {view} "
+            "where team = 'lost by cancelled' and workload = 'all'",
         )
         for view, column in (
             ("team_day", "interruption_loss_gpu_seconds"),
@@ -983,9 +1028,7 @@ def test_what_a_cancelled_attempt_lost_is_no_cost_of_interruptions(
 # Compiles
 
 
-def test_one_miss_makes_an_attempt_a_miss_and_the_busiest_rank_tells_the_recompiles(
-    load: Callable[..., Path],
-) -> None:
+def compiled() -> list[Event]:
     compiles: dict[str, list[Event]] = {
         "hit": [{"cache": "hit", "recompiles": 0}],
         "miss": [{"cache": "hit"}, {"cache": "miss", "recompiles": 2}],
@@ -995,7 +1038,7 @@ def test_one_miss_makes_an_attempt_a_miss_and_the_busiest_rank_tells_the_recompi
         ],
         "silent": [{}],
     }
-    warehouse = load(
+    return [
         event
         for job, spans in compiles.items()
         for event in [
@@ -1012,8 +1055,12 @@ def test_one_miss_makes_an_attempt_a_miss_and_the_busiest_rank_tells_the_recompi
                 for place, span in enumerate(spans)
             ),
         ]
-    )
+    ]
 
+
+def test_one_miss_makes_an_attempt_a_miss_and_the_busiest_rank_tells_the_recompiles(
+    apart: Path,
+) -> None:
     assert {
         "hit": ("hit", 0),
         "miss": ("miss", 2),
@@ -1022,12 +1069,12 @@ def test_one_miss_makes_an_attempt_a_miss_and_the_busiest_rank_tells_the_recompi
     } == {
         job: (cache, recompiles)
         for job, cache, recompiles in rows(
-            warehouse, "select job_id, cache, recompiles from attempts"
+            apart, "select job_id, cache, recompiles from attempts where team = 'compiles'"
         )
     }
     for row in (
-        table(warehouse, "from team_day where team = 'fleet' and workload = 'all'")[0],
-        window_of(warehouse, "fleet", "all", FIRST, FIRST),
+        table(apart, "from team_day where team = 'compiles' and workload = 'all'")[0],
+        window_of(apart, "compiles", "all", FIRST, FIRST),
     ):
         assert (2 / 3, 6) == (row["compile_cache_hit_ratio"], row["recompiles"])
 
