@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("grown")
     return {
         jobs: shutil.copytree(ingest_jobs(folder, jobs[-1]), folder / jobs)
-        for jobs in accumulate("abcdef")
+        for jobs in accumulate("abcde")
     }
 
 
@@ -53,7 +53,7 @@ def serving(warehouse: Path) -> list[str]:
 
 
 def test_the_last_three_publications_stay_with_their_detail(grown: dict[str, Path]) -> None:
-    warehouse = grown["abcdef"]
+    warehouse = grown["abcde"]
     listed = set()
     for name in serving(warehouse):
         with duckdb.connect(str(warehouse / name), read_only=True) as reader:
@@ -65,25 +65,39 @@ def test_the_last_three_publications_stay_with_their_detail(grown: dict[str, Pat
     assert listed == there
 
 
-def test_detail_that_only_an_older_publication_lists_goes_with_it(
-    grown: dict[str, Path], tmp_path: Path
-) -> None:
-    warehouse = copy_of(grown["a"], tmp_path)
+@pytest.fixture(scope="module")
+def told_anew(
+    grown: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[bool]]:
+    """A warehouse whose first job is told anew on three days, and whether its first detail was
+    there after each of them.
+    """
+    folder = tmp_path_factory.mktemp("told_anew")
+    warehouse = copy_of(grown["a"], folder)
     [told_first] = (warehouse / "detail").iterdir()
+    others = {1: [*life("changes")[:2], *life("stays")], 2: [alive("changes", 86_400)]}
     stays = []
-    for day in (1, 2, 3):  # told anew, the job stands in another file
-        ingest(warehouse, write_dump(tmp_path / f"{day}.jsonl", [alive("a", day * 86_400)]))
+    for day in (1, 2, 3):
+        told = [alive("a", day * 86_400), *others.get(day, [])]
+        ingest(warehouse, write_dump(folder / f"{day}.jsonl", told))
         stays.append(told_first.exists())
+    return warehouse, stays
 
-    assert [True, True, False] == stays
+
+def test_detail_that_only_an_older_publication_lists_goes_with_it(
+    told_anew: tuple[Path, list[bool]],
+) -> None:
+    _, stays = told_anew
+
+    assert [True, True, False] == stays  # told anew, the job stands in another file
 
 
-def test_a_publication_never_changes_once_it_is_named(grown: dict[str, Path], seven: Path) -> None:
+def test_a_publication_never_changes_once_it_is_named(grown: dict[str, Path]) -> None:
     first = published(grown["a"])
-    base = published(seven / "first")  # the next one was made of a copy of it
+    base = published(grown["abcd"])  # the next one was made of a copy of it
 
     assert first.read_bytes() == (grown["abc"] / first.name).read_bytes()
-    assert base.read_bytes() == (seven / "whole" / base.name).read_bytes()
+    assert base.read_bytes() == (grown["abcde"] / base.name).read_bytes()
 
 
 def test_the_rest_is_whole_though_what_got_worse_is_there_first(
@@ -104,8 +118,10 @@ def test_the_rest_is_whole_though_what_got_worse_is_there_first(
         serve(connection)
 
     monkeypatch.setattr(model, "serve", late)
+    both = write_dump(tmp_path / "ab.jsonl", [*life("a", 600), *life("b", 601)])
+    ingest(tmp_path / "warehouse", both)
 
-    assert contents(grown["ab"]) == contents(ingest_jobs(tmp_path, "a", "b"))
+    assert contents(grown["ab"]) == contents(tmp_path / "warehouse")
 
 
 def test_a_publication_that_is_stopped_waits_for_no_query_of_the_detector(
@@ -171,15 +187,15 @@ def test_a_long_log_is_in_the_file_before_a_publication_is_named(
     assert 0 == size()
 
 
-def test_nothing_new_publishes_nothing_new(tmp_path: Path) -> None:
-    warehouse = ingest_jobs(tmp_path, "a")
+def test_nothing_new_publishes_nothing_new(grown: dict[str, Path], tmp_path: Path) -> None:
+    warehouse = copy_of(grown["a"], tmp_path)
     before = published(warehouse), os.stat(published(warehouse)).st_mtime_ns
-    ingest_jobs(tmp_path, "a")
+    ingest(warehouse, write_dump(grown["a"].with_name("a.jsonl"), life("a")))
 
     assert before == (published(warehouse), os.stat(published(warehouse)).st_mtime_ns)
 
 
-@pytest.mark.parametrize(("share", "publications"), [(1.0, 5), (1e-6, 2)])
+@pytest.mark.parametrize(("share", "publications"), [(1.0, 3), (1e-6, 2)])
 def test_a_long_ingest_spends_a_share_of_its_time_on_publishing(
     share: float, publications: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,64 +206,82 @@ def test_a_long_ingest_spends_a_share_of_its_time_on_publishing(
     counted: list[int] = []
     tell = publish.publish
     monkeypatch.setattr(publish, "publish", lambda *told: (counted.append(1), tell(*told)))
-    for number, job in enumerate("abcde"):
+    for number, job in enumerate("abc"):
         write_dump(tmp_path / f"{job}.jsonl", life(job, 600 + number))
 
     assert 0 == ingest(tmp_path / "warehouse", *sorted(tmp_path.glob("*.jsonl")))
 
     assert publications == len(counted)
-    assert [(5,)] == rows(tmp_path / "warehouse", "select count(*) from jobs")
+    assert [(3,)] == rows(tmp_path / "warehouse", "select count(*) from jobs")
 
 
-def test_a_publication_that_was_changed_equals_one_that_was_built_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A few of many jobs have news: a longer life, a first word, a contradiction."""
-    bases = []
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A warehouse in which a few of many jobs have news: a longer life, a first word, a
+    contradiction. Of each publication what it was made of, and where the rows stand in the files.
+    """
+
+    warehouse: Path
+    dumps: list[Path]
+    bases: list[Path | None]
+    pieces: list[dict[str, list[tuple[int, frozenset[object]]]]]
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Changed:
+    folder = tmp_path_factory.mktemp("changed")
+    lives = {f"job{number}": life(f"job{number}", 600 + number) for number in range(30)}
+    told = {
+        "all": chain.from_iterable(lives.values()),
+        "longer": life("job3", 9_000),
+        "later": life("job3", 200_000),
+        "first": [*life("job31", 700), *life("job4", 1)],
+        "again": [alive("job3", 4 * 86_400)],
+    }
+    dumps = [write_dump(folder / f"{name}.jsonl", events) for name, events in told.items()]
+    done = Changed(folder / "warehouse", dumps, [], [])
     find_base = publish._base
 
     def watched(warehouse: Warehouse, publication: int) -> Path | None:
-        bases.append(find_base(warehouse, publication))
-        return bases[-1]
+        done.bases.append(find_base(warehouse, publication))
+        return done.bases[-1]
 
-    monkeypatch.setattr(publish, "_base", watched)
-    lives = {f"job{number}": life(f"job{number}", 600 + number) for number in range(30)}
-    dumps = [
-        write_dump(tmp_path / "all.jsonl", chain.from_iterable(lives.values())),
-        write_dump(tmp_path / "longer.jsonl", life("job3", 9_000)),
-        write_dump(tmp_path / "first.jsonl", [*life("job31", 700), *life("job4", 1)]),
-        write_dump(tmp_path / "later.jsonl", life("job3", 200_000)),
-    ]
-    for dump in dumps:
-        ingest(tmp_path / "changed", dump)
-    changed = len(bases)
-    ingest(tmp_path / "whole", *dumps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "_base", watched)
+        patch.setattr(publish, "_TIDY_EVERY", 4)
+        for dump in dumps:
+            ingest(done.warehouse, dump)
+            done.pieces.append(written(done.warehouse))
+    return done
 
-    assert [False, True, True, True] == [base is not None for base in bases[:changed]]
-    assert contents(tmp_path / "whole") == contents(tmp_path / "changed")
+
+def test_a_publication_that_was_changed_equals_one_that_was_built_whole(
+    changed: Changed, tmp_path: Path
+) -> None:
+    ingest(tmp_path / "whole", *changed.dumps)
+
+    assert [False, True, True, True, True] == [base is not None for base in changed.bases]
+    assert contents(tmp_path / "whole") == contents(changed.warehouse)
 
 
 def test_a_small_batch_writes_nothing_of_other_jobs_anew_and_now_and_then_gaps_are_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changed: Changed,
 ) -> None:
-    monkeypatch.setattr(publish, "_TIDY_EVERY", 4)
-    warehouse = tmp_path / "warehouse"
-    lives = chain(*(life(f"job-{number}", 600 + number) for number in range(20)))
-    ingest(warehouse, write_dump(tmp_path / "lives.jsonl", lives))
-    pieces = [written(warehouse)]
-    for day in range(1, 5):
-        ingest(warehouse, write_dump(tmp_path / f"{day}.jsonl", [alive("job-3", day * 86_400)]))
-        pieces.append(written(warehouse))
-
-    first, *added, tidy, added_later = [
-        {table: [told[0] for told in here] for table, here in piece.items()} for piece in pieces
+    first, added, added_to, tidy, added_later = [
+        {table: [told[0] for told in here] for table, here in piece.items()}
+        for piece in changed.pieces
     ]
-    assert {"attempt_facts_kept": [20], "attempts": [20]} == first == tidy
-    whole_and_added = {"attempt_facts_kept": [20, 1], "attempts": [20, 1]}
-    assert [whole_and_added] * 3 == [*added, added_later]
+
+    def both(*rows: int) -> dict[str, list[int]]:
+        return {"attempt_facts_kept": [*rows], "attempts": [*rows]}
+
+    assert both(30) == first
+    assert both(30, 1) == added == added_to
+    assert both(31) == tidy
+    assert both(31, 1) == added_later
     for table in first:
-        assert 1 == len({piece[table][0] for piece in pieces[:3]})
-        assert pieces[2][table][0] != pieces[3][table][0]
+        assert 1 == len({piece[table][0] for piece in changed.pieces[:3]})
+        assert changed.pieces[2][table][0] != changed.pieces[3][table][0]
 
 
 def written(warehouse: Path) -> dict[str, list[tuple[int, frozenset[object]]]]:
@@ -272,37 +306,26 @@ def written(warehouse: Path) -> dict[str, list[tuple[int, frozenset[object]]]]:
 def test_a_base_that_is_gone_or_that_another_release_served_is_not_built_upon(
     grown: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    warehouse = copy_of(grown["abcdef"], tmp_path)
+    warehouse = copy_of(grown["abcde"], tmp_path)
     published(warehouse).unlink()
-    ingest_jobs(tmp_path, "g")
+    ingest_jobs(tmp_path, "f")
     monkeypatch.setattr(model, "fingerprint", lambda: "of another release")
-    ingest_jobs(tmp_path, "h")
+    ingest_jobs(tmp_path, "g")
 
-    assert [(8,)] == rows(warehouse, "select count(*) from jobs")
-
-
-@pytest.fixture(scope="module")
-def seven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six jobs in the warehouse `first`; and `whole`, which has another one from `g.jsonl` too."""
-    folder = tmp_path_factory.mktemp("seven")
-    six = write_dump(folder / "abcdef.jsonl", chain.from_iterable(map(life, "abcdef")))
-    ingest(folder / "first", six)
-    shutil.copytree(folder / "first", folder / "whole")
-    ingest(folder / "whole", write_dump(folder / "g.jsonl", life("g")))
-    return folder
+    assert [(7,)] == rows(warehouse, "select count(*) from jobs")
 
 
 @pytest.mark.parametrize("copied", [0, 4096])
 @pytest.mark.parametrize("refusal", [OSError(errno.EXDEV, "another device"), None])
 def test_a_base_is_copied_whole_where_the_system_copies_none_or_a_part_of_it(
-    seven: Path,
+    grown: dict[str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     refusal: OSError | None,
     copied: int,
 ) -> None:
-    warehouse = copy_of(seven / "first", tmp_path)
+    warehouse = copy_of(grown["abcd"], tmp_path)
     copies: list[int] = []
 
     def copy(source: int, target: int, count: int) -> int:
@@ -312,11 +335,11 @@ def test_a_base_is_copied_whole_where_the_system_copies_none_or_a_part_of_it(
         return os.sendfile(target, source, None, copies[-1]) if len(copies) == 1 else 0
 
     monkeypatch.setattr(os, "copy_file_range", copy)
-    ingest(warehouse, seven / "g.jsonl")
+    ingest_jobs(tmp_path, "e")
 
     assert copies
     assert "is no base to build on" not in caplog.text
-    assert contents(seven / "whole") == contents(warehouse)
+    assert contents(grown["abcde"]) == contents(warehouse)
 
 
 def test_evidence_that_another_release_told_is_not_built_upon(
@@ -338,18 +361,24 @@ def test_evidence_that_another_release_told_is_not_built_upon(
 def test_a_reader_that_has_a_publication_open_keeps_it(
     grown: dict[str, Path], tmp_path: Path
 ) -> None:
-    warehouse = copy_of(grown["a"], tmp_path)
-    with duckdb.connect(str(published(warehouse)), read_only=True) as reader:
-        ingest_jobs(tmp_path, *"bcde")
+    warehouse = copy_of(grown["abcd"], tmp_path)
+    names = serving(warehouse)
+    readers = [duckdb.connect(str(warehouse / name), read_only=True) for name in names]
+    ingest_jobs(tmp_path, "e")
+    select = "select job_id from jobs order by job_id"
+    read = ["".join(chain(*reader.execute(select).fetchall())) for reader in readers]
+    for reader in readers:
+        reader.close()
 
-        assert [("a",)] == reader.execute("select job_id from jobs").fetchall()
+    assert names[0] not in serving(warehouse)
+    assert ["ab", "abc", "abcd"] == read
 
 
 @pytest.mark.parametrize("how", ["gone", "no bytes", "no tables"])
 def test_what_is_published_is_not_replaced_where_what_it_was_made_of_is_lost(
     grown: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
-    warehouse = copy_of(grown["abcde"], tmp_path)
+    warehouse = copy_of(grown["abcd"], tmp_path)
     lost = warehouse / "warehouse.duckdb"
     lost.unlink()
     if how == "no bytes":
@@ -357,77 +386,93 @@ def test_what_is_published_is_not_replaced_where_what_it_was_made_of_is_lost(
     elif how == "no tables":
         duckdb.connect(str(lost)).close()
     held = lost.read_bytes() if lost.exists() else None
-    dump = write_dump(tmp_path / "f.jsonl", life("f"))
+    dump = write_dump(tmp_path / "e.jsonl", life("e"))
     for options in ((), ("--dry-run",)):
         assert 2 == ingest(warehouse, *options, dump)
         told = capsys.readouterr().err
         assert f"{lost} is lost. What is published is still read. Restore a backup" in told
 
     assert held == (lost.read_bytes() if lost.exists() else None)
-    assert [*"abcde"] == [job for (job,) in rows(warehouse, "select job_id from jobs order by 1")]
+    assert [*"abcd"] == [job for (job,) in rows(warehouse, "select job_id from jobs order by 1")]
 
 
-def test_a_job_that_changes_is_drawn_as_it_is_now_and_the_others_stay(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, write_dump(tmp_path / "1.jsonl", [*life("a")[:2], *life("b")]))
-    ingest(warehouse, write_dump(tmp_path / "2.jsonl", [alive("a", 86_400)]))
+def test_a_job_that_changes_is_drawn_as_it_is_now_and_the_others_stay(
+    told_anew: tuple[Path, list[bool]],
+) -> None:
+    warehouse, _ = told_anew
     drawn = [
         (job, (ended - started) // 1_000_000)
         for job, _, kind, _, _, _, _, started, ended, _, _ in contents(warehouse)["detail"]
-        if kind == "area"
+        if kind == "area" and job in ("changes", "stays")
     ]
 
-    assert [("a", 86_400), ("b", 600)] == drawn
+    assert [("changes", 86_400), ("stays", 600)] == drawn
 
 
-def test_the_detail_of_many_batches_is_merged_and_stays_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(detail, "MOST_FILES", 3)
-    monkeypatch.setattr(detail, "MERGED_AT_ONCE", 3)
-    warehouse = ingest_jobs(tmp_path, *"abcde")
-    [(files,)] = rows(warehouse, "select count(*) from detail_files")
+@pytest.fixture(scope="module")
+def merged(grown: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of more than three small files of detail, and of a large one."""
+    folder = tmp_path_factory.mktemp("merged")
+    warehouse = copy_of(grown["abc"], folder)
+    many = [event for number in range(30) for event in life(f"job {number}")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(detail, "MOST_FILES", 3)
+        patch.setattr(detail, "MERGED_AT_ONCE", 3)
+        ingest(warehouse, write_dump(folder / "many.jsonl", many))
+        ingest_jobs(folder, *"de")
+    return warehouse
+
+
+def test_the_detail_of_many_batches_is_merged_and_stays_whole(merged: Path) -> None:
+    [(files,)] = rows(merged, "select count(*) from detail_files")
+    jobs = {row[0] for row in contents(merged)["detail"]}
 
     assert files <= 3
-    assert set("abcde") == {row[0] for row in contents(warehouse)["detail"]}
+    assert {*"abcde", *(f"job {number}" for number in range(30))} == jobs
 
 
-def test_readers_are_led_to_the_file_that_others_were_merged_into(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(detail, "MOST_FILES", 3)
-    monkeypatch.setattr(detail, "MERGED_AT_ONCE", 3)
-    many = [event for number in range(30) for event in life(f"job {number}")]
-    ingest(tmp_path / "warehouse", write_dump(tmp_path / "many.jsonl", many))
-    warehouse = ingest_jobs(tmp_path, *"abcde")  # so few that a publication is made from the last
-
-    assert [] == rows(
-        warehouse, "from job_details where file not in (select file from detail_files)"
-    )
-    assert {*"abcde"} < {row[0] for row in contents(warehouse)["detail"]}
+def test_readers_are_led_to_the_file_that_others_were_merged_into(merged: Path) -> None:
+    assert [] == rows(merged, "from job_details where file not in (select file from detail_files)")
+    assert {*"abcde"} < {row[0] for row in contents(merged)["detail"]}
 
 
-@pytest.mark.parametrize("left", [None, 100])
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A warehouse that grew while the detail of two of its jobs could not be read; of each the
+    file, as it was before.
+    """
+
+    warehouse: Path
+    files: dict[str, str]
+    whole: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def lost(grown: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Lost:
+    folder = tmp_path_factory.mktemp("lost")
+    warehouse = copy_of(grown["ab"], folder)
+    files = dict(rows(warehouse, "select job_id, file from job_details"))
+    whole = {job: (warehouse / "detail" / name).read_bytes() for job, name in files.items()}
+    (warehouse / "detail" / files["a"]).unlink()
+    (warehouse / "detail" / files["b"]).write_bytes(whole["b"][:100])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(detail, "MOST_FILES", 3)
+        patch.setattr(detail, "MERGED_AT_ONCE", 4)
+        ingest_jobs(folder, *"cde")
+    return Lost(warehouse, files, whole)
+
+
+@pytest.mark.parametrize("job", ["a", "b"], ids=["lost", "damaged"])
 def test_a_detail_file_that_is_lost_or_damaged_keeps_no_dump_out(
-    left: int | None,
-    grown: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    lost: Lost, tmp_path: Path, job: str
 ) -> None:
-    monkeypatch.setattr(detail, "MOST_FILES", 3)
-    monkeypatch.setattr(detail, "MERGED_AT_ONCE", 3)
-    warehouse = copy_of(grown["a"], tmp_path)
-    [file] = (warehouse / "detail").iterdir()
-    whole = file.read_bytes()
-    if left is None:
-        file.unlink()
-    else:
-        file.write_bytes(whole[:left])
-    ingest_jobs(tmp_path, *"bcde")
+    warehouse = copy_of(lost.warehouse, tmp_path)
+    held = rows(warehouse, f"select file from job_details where job_id = '{job}'")
 
     assert {*"abcde"} == {job for (job,) in rows(warehouse, "select job_id from jobs")}
-    assert [(file.name,)] == rows(warehouse, "select file from job_details where job_id = 'a'")
-    file.write_bytes(whole)
+    assert [(lost.files[job],)] == held
+    for other, file in lost.files.items():  # both, since all files are read at once
+        (warehouse / "detail" / file).write_bytes(lost.whole[other])
     assert {*"abcde"} == {row[0] for row in contents(warehouse)["detail"]}
 
 
