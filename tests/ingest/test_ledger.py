@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
+import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -108,18 +112,34 @@ def test_what_a_log_told_before_it_grew_it_did_not_tell_twice(tmp_path: Path) ->
     assert [(3, 3)] == rows(warehouse, "select events, told from sources")
 
 
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of dumps that are loaded into the warehouse beside them."""
+    folder = tmp_path_factory.mktemp("known")
+    ahead = time.time() + 30 * 86_400
+    events = [alive("b"), *(alive(job) | {"ts": ahead} for job in "cd")]
+    (folder / "train.log").write_text(MEGATRON)
+    dumps = [
+        write_dump(folder / "dump.jsonl", life("a")),
+        write_dump(folder / "ahead.jsonl", events),
+        write_dump(folder / "zone.jsonl", [alive("e")]),
+    ]
+    ingest(folder / "warehouse", folder / "train.log", *dumps)
+    return folder
+
+
 def test_a_dump_that_is_known_is_told_with_its_first_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
-    ingest(tmp_path / "warehouse", dump)
-    status = ingest(tmp_path / "warehouse", dump.rename(tmp_path / "renamed.jsonl"))
+    renamed = shutil.copy(known / "dump.jsonl", tmp_path / "renamed.jsonl")
+    files = rows(known / "warehouse", "from ingested_files")
+    status = ingest(known / "warehouse", renamed)
     said = capsys.readouterr().out
 
     assert 0 == status
-    assert f"left aside {tmp_path / 'renamed.jsonl'}: it is loaded already, as events" in said
-    assert str(tmp_path / "dump.jsonl") in said
-    assert 1 == len(rows(tmp_path / "warehouse", "from ingested_files"))
+    assert f"left aside {renamed}: it is loaded already, as events" in said
+    assert str(known / "dump.jsonl") in said
+    assert files == rows(known / "warehouse", "from ingested_files")
 
 
 def log_that_is_written_anew(folder: Path) -> Story:
@@ -428,15 +448,6 @@ def test_a_dump_that_told_something_as_what_it_was_not_says_what_helps(
     ) in capsys.readouterr().out
 
 
-@pytest.fixture(scope="module")
-def known_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A text that is loaded into the warehouse beside it."""
-    dump = tmp_path_factory.mktemp("known") / "train.log"
-    dump.write_text(MEGATRON)
-    ingest(dump.with_name("warehouse"), dump)
-    return dump
-
-
 @pytest.mark.parametrize(
     ("asked", "otherwise"),
     [
@@ -447,12 +458,13 @@ def known_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_dump_that_is_known_is_said_not_to_be_read_as_it_is_asked_for(
-    known_text: Path, capsys: pytest.CaptureFixture[str], asked: list[str], otherwise: str | None
+    known: Path, capsys: pytest.CaptureFixture[str], asked: list[str], otherwise: str | None
 ) -> None:
-    ingest(known_text.with_name("warehouse"), *asked, known_text)
+    text = known / "train.log"
+    ingest(known / "warehouse", *asked, text)
 
     told = capsys.readouterr().out
-    assert f"it is loaded already, as training-log from {known_text}" in told
+    assert f"it is loaded already, as training-log from {text}" in told
     if otherwise is None:
         assert "It was read with" not in told
     else:
@@ -463,14 +475,10 @@ def test_a_dump_that_is_known_is_said_not_to_be_read_as_it_is_asked_for(
 
 
 def test_a_dump_that_lay_ahead_of_the_clock_of_then_says_what_helps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    known: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    dump = tmp_path / "a.jsonl"
-    ahead = time.time() + 30 * 86_400
-    events = [alive("a"), *(alive(job) | {"ts": ahead} for job in "bc")]
-    dump.write_text("".join(f"{json.dumps(event)}\n" for event in events))
-    for _ in range(2):
-        ingest(tmp_path / "warehouse", dump)
+    dump = known / "ahead.jsonl"
+    ingest(known / "warehouse", dump)
 
     assert (
         f"as events from {dump}. 2 lines of it lay over 24 h ahead of the clock of then. If that "
@@ -478,72 +486,152 @@ def test_a_dump_that_lay_ahead_of_the_clock_of_then_says_what_helps(
     ) in capsys.readouterr().out
 
 
-def test_events_tell_their_zone_themselves(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dump = tmp_path / "a.jsonl"
-    dump.write_text(f"{json.dumps(alive('a'))}\n")
-    for zone in ("UTC", "Asia/Tokyo"):
-        ingest(tmp_path / "warehouse", "--timezone", zone, dump)
+def test_events_tell_their_zone_themselves(known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ingest(known / "warehouse", "--timezone", "Asia/Tokyo", known / "zone.jsonl")
 
-    assert "It was read with" not in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "it is loaded already" in told
+    assert "It was read with" not in told
 
 
-@pytest.mark.parametrize("target", ["archive/llama-pretrain.log", "archive/train.log"])
-def test_a_log_that_is_moved_and_given_again_is_said_to_count_twice(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, target: str
-) -> None:
-    log, moved = tmp_path / "llama/train.log", tmp_path / target
+TARGETS = ["archive/llama-pretrain.log", "archive/train.log"]
+MORE_PACKED = [gzip.compress, zstandard.compress]
+LOUD = [
+    *(f"moved to {Path(target).name}" for target in TARGETS),
+    *(f"packed {number}" for number in range(len(MORE_PACKED))),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """The folder of texts that change, each story in its own, and of what each ingest warned."""
+
+    folder: Path
+    of: list[list[str]]
+
+    def of_story(self, name: str) -> list[list[str]]:
+        """Of each ingest."""
+        return [[one for one in said if f"{self.folder / name}/" in one] for said in self.of]
+
+    def in_silence(self) -> bool:
+        """Whether nobody was warned of anything but the stories of which it is to be warned."""
+        return all(
+            any(f"{self.folder / loud}/" in said for loud in LOUD) for said in chain(*self.of)
+        )
+
+
+@pytest.fixture(scope="module")
+def warned(tmp_path_factory: pytest.TempPathFactory) -> Warned:
+    folder = tmp_path_factory.mktemp("warned")
+    told = Warned(folder, [])
+    stories = [
+        *(log_that_is_moved(made(folder / f"moved to {Path(to).name}"), to) for to in TARGETS),
+        *(
+            text_with_more_in_it(made(folder / f"packed {number}"), pack)
+            for number, pack in enumerate(MORE_PACKED)
+        ),
+    ]
+    # of several files at once only the first would be named
+    stories = [chain([()] * (number % 2), story) for number, story in enumerate(stories)]
+    stories.append(copies_of_one_job(made(folder / "copies")))
+    stories.append(chain([(), ()], name_that_is_taken_over(made(folder / "taken"))))
+    for given in zip_longest(*stories, fillvalue=()):
+        with warnings() as said:
+            ingest(folder / "warehouse", *chain(*given))
+        told.of.append(said)
+    return told
+
+
+@contextmanager
+def warnings() -> Iterator[list[str]]:
+    """What ingests warn of meanwhile."""
+    said: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("ingest").addHandler(handler)
+    try:
+        yield said
+    finally:
+        logging.getLogger("ingest").removeHandler(handler)
+
+
+def log_that_is_moved(folder: Path, target: str) -> Story:
+    log, moved = folder / f"{Path(target).stem} run" / "train.log", folder / target
     for one in (log, moved):
-        one.parent.mkdir(exist_ok=True)
-    log.write_text(MEGATRON)
-    ingest(tmp_path / "warehouse", log)
+        one.parent.mkdir()
+    log.write_text(text_of(moved.name))
+    yield [log]
     log.rename(moved)
-    ingest(tmp_path / "warehouse", moved)
+    yield [moved]
 
-    assert f"{moved} has the content of {log}, and its place names another job" in caplog.text
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_log_that_is_moved_and_given_again_is_said_to_count_twice(
+    warned: Warned, target: str
+) -> None:
+    name = f"moved to {Path(target).name}"
+    moved = warned.folder / name / target
+    log = warned.folder / name / f"{moved.stem} run" / "train.log"
+    [said] = warned.of_story(name)[1 + TARGETS.index(target)]
+
+    assert f"{moved} has the content of {log}, and its place names another job" in said
+
+
+def copies_of_one_job(folder: Path) -> Story:
+    for rank in ("rank0", "rank1"):
+        (folder / "copied" / rank).mkdir(parents=True)
+        (folder / "copied" / rank / "train.log").write_text(text_of("copied"))
+    yield [folder]
 
 
 def test_a_copy_of_a_log_that_is_of_the_same_job_counts_once_without_a_word(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    warned: Warned,
 ) -> None:
-    for folder in ("llama/rank0", "llama/rank1"):
-        (tmp_path / "runs" / folder).mkdir(parents=True)
-        (tmp_path / "runs" / folder / "train.log").write_text(MEGATRON)
-    ingest(tmp_path / "warehouse", tmp_path / "runs")
-
-    assert [("llama", 1)] == rows(tmp_path / "warehouse", "select job_id, attempts from jobs")
-    assert "" == caplog.text
+    assert [("copied", 1)] == rows(
+        warned.folder / "warehouse",
+        "select job_id, attempts from jobs where job_id in ('copied', 'copies', 'rank0', 'rank1')",
+    )
+    assert warned.in_silence()
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_a_text_that_is_packed_anew_with_more_in_it_is_said_to_keep_what_it_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, pack: Callable[[bytes], bytes]
-) -> None:
-    log = tmp_path / "run" / "train.log.gz"
-    log.parent.mkdir()
+def text_with_more_in_it(folder: Path, pack: Callable[[bytes], bytes]) -> Story:
+    log, text = folder / "train.log.gz", text_of(folder.name)
     # up to a save whose length is not told yet
-    begun = MEGATRON[: MEGATRON.index("    save-checkpoint")]
-    for text in (begun, MEGATRON):
-        assert "" == caplog.text
-        log.write_bytes(pack(text.encode()))
-        ingest(tmp_path / "warehouse", log)
+    begun = text[: text.index("    save-checkpoint")]
+    for content in (begun, text):
+        log.write_bytes(pack(content.encode()))
+        yield [log]
 
+
+@pytest.mark.parametrize("pack", MORE_PACKED)
+def test_a_text_that_is_packed_anew_with_more_in_it_is_said_to_keep_what_it_told(
+    warned: Warned, pack: Callable[[bytes], bytes]
+) -> None:
+    number = MORE_PACKED.index(pack)
+    log = warned.folder / f"packed {number}" / "train.log.gz"
+    *first, second = warned.of_story(f"packed {number}")[: 2 + number]
+    [said] = second
+
+    assert [] == [*chain(*first)]
     assert (
         f"{log} was loaded before with other content, and tells a part of it again: what it told "
         "then stays, also where it tells that otherwise now. If it is one log that was packed or "
         "written anew, ingest it into a new warehouse (--warehouse)"
-    ) in caplog.text
+    ) in said
+
+
+def name_that_is_taken_over(folder: Path) -> Story:
+    log, first = folder / "train.log", text_of("taken")
+    again = first.replace("2026-03-01", "2026-03-02")
+    for text in (first, again, again + "more\n"):
+        log.write_text(text, encoding="utf-8")
+        yield [log]
 
 
 def test_a_name_that_another_run_took_over_is_no_log_that_was_written_anew(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    warned: Warned,
 ) -> None:
-    log = tmp_path / "run" / "train.log"
-    log.parent.mkdir()
-    again = MEGATRON.replace("2026-03-01", "2026-03-02")
-    for text in (MEGATRON, again, again + "more\n"):
-        log.write_text(text, encoding="utf-8")
-        ingest(tmp_path / "warehouse", log)
+    begun, *taken_over = warned.of_story("taken")[2:]
 
-    assert "" == caplog.text
+    assert [] == begun
+    assert [[], []] == taken_over == warned.of[3:]
