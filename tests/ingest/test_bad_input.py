@@ -6,8 +6,9 @@ import gzip
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -226,15 +227,39 @@ def test_a_strange_but_good_line_loads(hostile: Path, job: str) -> None:
     )
 
 
-def test_a_clock_in_the_future_does_not_end_the_running_jobs(tmp_path: Path) -> None:
-    told = [
+@pytest.fixture(scope="module")
+def absurd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int]]:
+    """A warehouse that was given the jobs of the stories below, and the exit status of both of its
+    ingests. The second is of many years: only it is made to take long.
+    """
+    folder = tmp_path_factory.mktemp("absurd")
+    told = chain(
+        clock_in_the_future(),
+        span_of_negative_length(),
+        absurd_numbers(),
+        recompiles_past_any_count(),
+        empty_event_ids(),
+        value_that_is_no_text(),
+    )
+    more = [*clock_that_began_in_2000(), *life("more")]
+    dumps = [write_dump(folder / "dump.jsonl", told), write_dump(folder / "more.jsonl", more)]
+    return folder / "warehouse", [ingest(folder / "warehouse", dump) for dump in dumps]
+
+
+def clock_in_the_future() -> list[dict[str, object]]:
+    return [
         alive("running"),
         alive("clock", ts="2099-01-01T00:00:00Z"),
         alive("clock", ts="9999-12-31T23:59:59Z"),
     ]
-    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
 
-    assert [("running", "running")] == rows(tmp_path, "select job_id, outcome from attempts")
+
+def test_a_clock_in_the_future_does_not_end_the_running_jobs(
+    absurd: tuple[Path, list[int]],
+) -> None:
+    assert [("running", "running")] == rows(
+        absurd[0], "select job_id, outcome from attempts where job_id in ('running', 'clock')"
+    )
 
 
 def test_a_host_that_is_hours_ahead_neither_ends_the_running_jobs_nor_the_day(
@@ -259,14 +284,17 @@ def test_a_host_that_is_hours_ahead_neither_ends_the_running_jobs_nor_the_day(
     )
 
 
-def test_a_span_of_negative_length_is_an_anomaly(tmp_path: Path) -> None:
-    span = alive("a", 60) | SPAN | {"end_ts": STARTED_AT}
-    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*life("a"), span]))
+def span_of_negative_length() -> list[dict[str, object]]:
+    return [*life("negative"), alive("negative", 60) | SPAN | {"end_ts": STARTED_AT}]
 
-    assert [("a", 1, "negative_span")] == rows(
-        tmp_path, "select job_id, attempt, kind from anomalies"
+
+def test_a_span_of_negative_length_is_an_anomaly(absurd: tuple[Path, list[int]]) -> None:
+    assert [("negative", 1, "negative_span")] == rows(
+        absurd[0], "select job_id, attempt, kind from anomalies where job_id = 'negative'"
     )
-    assert [(600.0,)] == rows(tmp_path, "select effective_seconds from attempts")
+    assert [(600.0,)] == rows(
+        absurd[0], "select effective_seconds from attempts where job_id = 'negative'"
+    )
 
 
 POISONS: list[dict[str, object]] = [
@@ -279,34 +307,51 @@ POISONS: list[dict[str, object]] = [
 ]
 
 
-def test_absurd_numbers_do_not_stop_the_others(tmp_path: Path) -> None:
+def absurd_numbers() -> list[dict[str, object]]:
     told = life("good")
     for number, poison in enumerate(POISONS):
         worse = [event | poison for event in life(f"worse {number}")]
         worse[-1]["outcome"] = "failed"
         told += worse
+    return told
 
-    assert 0 == ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
+
+def test_absurd_numbers_do_not_stop_the_others(absurd: tuple[Path, list[int]]) -> None:
+    warehouse, status = absurd
+
+    assert 0 == status[0]
     assert [(600.0,)] == rows(
-        tmp_path, "select effective_seconds from attempts where job_id = 'good'"
+        warehouse, "select effective_seconds from attempts where job_id = 'good'"
     )
 
 
-def test_recompiles_past_any_count_do_not_make_the_warehouse_unpublishable(tmp_path: Path) -> None:
+def recompiles_past_any_count() -> list[dict[str, object]]:
     compiled = {"event": "phase_start", "phase": "pt2_compile", "end_ts": STARTED_AT + 9}
-    told = [alive(job, recompiles=LONG) | compiled for job in "ab"]
-    first = ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*told, *life("a"), *life("b")]))
-    second = ingest(tmp_path, write_dump(tmp_path / "more.jsonl", life("c")))
-
-    assert [0, 0] == [first, second]
+    jobs = ("compiles", "compiles too")
+    told = [alive(job, recompiles=LONG) | compiled for job in jobs]
+    return [*told, *chain.from_iterable(map(life, jobs))]
 
 
-def test_a_node_whose_clock_began_in_2000_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_recompiles_past_any_count_do_not_make_the_warehouse_unpublishable(
+    absurd: tuple[Path, list[int]],
+) -> None:
+    assert [0, 0] == absurd[1]
+
+
+def clock_that_began_in_2000() -> list[dict[str, object]]:
     told = [event | {"gpus": 24_000} for event in life("big")]
     told[0]["ts"] = told[1]["ts"] = "2000-01-01T00:00:07Z"
     told[-1]["outcome"] = "failed"
+    return told
 
-    assert 0 == ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*told, *life("good")]))
+
+def test_a_node_whose_clock_began_in_2000_does_not_stop_the_others(
+    absurd: tuple[Path, list[int]],
+) -> None:
+    warehouse, status = absurd
+
+    assert 0 == status[1]
+    assert [("completed",)] == rows(warehouse, "select outcome from attempts where job_id = 'more'")
 
 
 def test_a_dump_in_another_encoding_is_told_line_by_line(tmp_path: Path) -> None:
@@ -319,11 +364,14 @@ def test_a_dump_in_another_encoding_is_told_line_by_line(tmp_path: Path) -> None
     )
 
 
-def test_an_empty_event_id_is_no_identity(tmp_path: Path) -> None:
-    told = [event | {"event_id": ""} for event in life("a")]
-    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", told))
+def empty_event_ids() -> list[dict[str, object]]:
+    return [event | {"event_id": ""} for event in life("empty ids")]
 
-    assert [("completed", 600.0)] == rows(tmp_path, "select outcome, wall_seconds from attempts")
+
+def test_an_empty_event_id_is_no_identity(absurd: tuple[Path, list[int]]) -> None:
+    assert [("completed", 600.0)] == rows(
+        absurd[0], "select outcome, wall_seconds from attempts where job_id = 'empty ids'"
+    )
 
 
 # Whole files
@@ -531,19 +579,33 @@ def test_bad_lines_keep_their_numbers_over_many_blocks(tmp_path: Path) -> None:
 # Fields of their own
 
 
-def test_fields_of_their_own_are_kept_wherever_they_first_appear(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def own_fields(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that was given dumps with and without fields of their own one after the other,
+    each read on its own.
+    """
+    folder = tmp_path_factory.mktemp("own_fields")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(loader, "_TOGETHER_BYTES", 0)
+        for dumps in zip(fields_that_appear_late(), null_fields(), strict=True):
+            for name, content in dumps:
+                (folder / name).write_bytes(content)
+            ingest(folder / "warehouse", *(folder / name for name, _ in dumps))
+    return folder / "warehouse"
+
+
+def fields_that_appear_late() -> Iterator[tuple[str, bytes]]:
     plain = lines("a", 30_000)
     late = json.dumps(alive("late", own={"deep": [1, {"er": None}]}, loss=0.5)).encode() + b"\n"
-    (tmp_path / "late.jsonl").write_bytes(plain + late)
-    (tmp_path / "late.gz").write_bytes(gzip.compress(plain + late.replace(b'"late"', b'"late.gz"')))
-    (tmp_path / "apart.jsonl").write_bytes(
-        b'{"ts" : 1772323200,"event":"alive","job_id":"apart","own":1}\n'
-    )
-    for name in ("late.jsonl", "late.gz", "apart.jsonl"):
-        ingest(tmp_path / "warehouse", tmp_path / name)
+    yield "late.jsonl", plain + late
+    yield "late.gz", gzip.compress(plain + late.replace(b'"late"', b'"late.gz"'))
+    yield "apart.jsonl", b'{"ts" : 1772323200,"event":"alive","job_id":"apart","own":1}\n'
+
+
+def test_fields_of_their_own_are_kept_wherever_they_first_appear(own_fields: Path) -> None:
     kept_attrs = dict(
         kept(
-            tmp_path / "warehouse",
+            own_fields,
             "select job_key, attrs from events inner join job_keys using (job_no) "
             "where attrs is not null",
         )
@@ -555,13 +617,18 @@ def test_fields_of_their_own_are_kept_wherever_they_first_appear(tmp_path: Path)
     }
 
 
-def test_a_null_field_is_an_absent_one_whoever_knows_it(tmp_path: Path) -> None:
-    bare = json.dumps(alive("a"))
+def null_fields() -> Iterator[tuple[str, bytes]]:
+    bare = json.dumps(alive("null"))
     for name, more in (("bare", ""), ("own", ',"own":null'), ("known", ',"rank":null')):
-        (tmp_path / f"{name}.jsonl").write_text(bare.replace("}", f"{more}}}") + "\n")
-        ingest(tmp_path / "warehouse", tmp_path / f"{name}.jsonl")
+        yield f"{name}.jsonl", bare.replace("}", f"{more}}}").encode() + b"\n"
 
-    assert [(1, None)] == kept(tmp_path / "warehouse", "select count(*), max(attrs) from events")
+
+def test_a_null_field_is_an_absent_one_whoever_knows_it(own_fields: Path) -> None:
+    assert [(1, None)] == kept(
+        own_fields,
+        "select count(*), max(attrs) from events inner join job_keys using (job_no) "
+        "where job_key = 'null'",
+    )
 
 
 # a kind of line -> what a line of it holds, beside the number that tells it apart from others
@@ -661,7 +728,13 @@ def test_a_dump_that_is_read_again_sets_its_bad_lines_aside_once(
     )
 
 
-def test_a_value_that_is_no_text_is_kept_as_its_json_in_a_text_field(tmp_path: Path) -> None:
-    ingest(tmp_path, write_dump(tmp_path / "dump.jsonl", [*life("a", team={"a": [1, None]})]))
+def value_that_is_no_text() -> list[dict[str, object]]:
+    return life("no text", team={"a": [1, None]})
 
-    assert [('{"a":[1,null]}',)] == rows(tmp_path, "select team from attempts")
+
+def test_a_value_that_is_no_text_is_kept_as_its_json_in_a_text_field(
+    absurd: tuple[Path, list[int]],
+) -> None:
+    assert [('{"a":[1,null]}',)] == rows(
+        absurd[0], "select team from attempts where job_id = 'no text'"
+    )
