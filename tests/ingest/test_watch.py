@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,62 @@ def watchers() -> Iterator[list[Watcher]]:
     for watcher in started:
         watcher.process.kill()
         watcher.process.wait()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
+    """One whom permissions hold, for the tests that need none of their own.
+
+    It follows a file and a folder. Each test leaves it as it was, but for what was published.
+    """
+    folder = tmp_path_factory.mktemp("shared")
+    logs = folder / "logs"
+    for name in ("moved", "closed", "before/deep", "while/deep"):
+        (logs / name).mkdir(parents=True)
+    (logs / "before" / "x.jsonl").write_text(lines([alive("early")]), encoding="utf-8")
+    (logs / "before").chmod(0o600)
+    (logs / "closed").chmod(0)
+    for job in ("moved", "while"):
+        (logs / job / "x.jsonl").write_text(lines([alive(job)]), encoding="utf-8")
+    (folder / "x.jsonl").write_text(lines(life("a")), encoding="utf-8")
+    settings = folder / "closable" / "ett.toml"
+    settings.parent.mkdir()
+    watcher = start(
+        folder / "warehouse", folder / "x.jsonl", logs, wrapped=ordinary(), settings=settings
+    )
+    until_job(watcher, "a")
+    yield watcher
+    watcher.process.kill()
+    watcher.process.wait()
+
+
+@pytest.fixture
+def watcher(shared: Watcher) -> Watcher:
+    """The shared one at rest, without what it said to other tests."""
+    until_success(shared)
+    until(shared, lambda: told(shared).backlog_files == 0, "rest")
+    return replace(shared, heard=len(shared.said()))
+
+
+@pytest.fixture
+def log(shared: Watcher) -> Path:
+    """The file that the shared one follows."""
+    return shared.warehouse.with_name("x.jsonl")
+
+
+@pytest.fixture
+def logs(shared: Watcher) -> Path:
+    """The folder that the shared one follows."""
+    return shared.warehouse.with_name("logs")
+
+
+@contextmanager
+def closed(folder: Path, mode: int = 0) -> Iterator[None]:
+    folder.chmod(mode)
+    try:
+        yield
+    finally:
+        folder.chmod(0o700)
 
 
 def lines(events: Iterable[object]) -> str:
@@ -92,7 +149,7 @@ def test_whatever_happens_to_the_files_the_numbers_are_those_of_one_plain_ingest
     until_job(watcher, "last")
     until(watcher, lambda: told(watcher).backlog_files == 0, "all files")
     status = watcher.end()
-    run(plain, logs, tmp_path / "late", tmp_path / "some")
+    cli.main(["--warehouse", str(plain), *map(str, (logs, tmp_path / "late", tmp_path / "some"))])
 
     assert 0 == status, watcher.said()
     assert {} == differences(plain, watched)
@@ -118,65 +175,43 @@ def until_success(watcher: Watcher) -> None:
     until(watcher, lambda: (told(watcher).succeeded_at or 0) >= published_at, "a first success")
 
 
-def test_what_a_folder_hides_from_it_is_named_once(tmp_path: Path, watchers: list[Watcher]) -> None:
-    logs, away = tmp_path / "logs", tmp_path / "away"
-    for folder in (logs / "moved", logs / "closed"):
-        folder.mkdir(parents=True)
-    log = logs / "moved" / "x.jsonl"
-    log.write_text(lines([alive("first")]), encoding="utf-8")
-    (logs / "closed").chmod(0)
-    watcher = start(tmp_path / "watched", logs)
-    watchers.append(watcher)
-    until_job(watcher, "first")
+def test_what_a_folder_hides_from_it_is_named_once(
+    shared: Watcher, watcher: Watcher, logs: Path, tmp_path: Path
+) -> None:
     # a disk was full: the folder moves to another one, and a link says where
+    away = tmp_path / "away"
     (logs / "moved").rename(away)
     (logs / "moved").symlink_to(away)
     (logs / "also").symlink_to(logs)  # leads nowhere else: no word of it
     append(away / "x.jsonl", lines([alive("unseen")]))
     until(watcher, lambda: "link" in watcher.said(), "word of the link")
-    append(logs / "y.jsonl", lines([alive("second")]))
-    until_job(watcher, "second")
+    append(logs / "y.jsonl", lines([alive("after the link")]))
+    until_job(watcher, "after the link")
 
-    told = f"left aside {logs / 'moved'}: it is a link out of its folder. Name it to read it"
-    assert 1 == watcher.said().count("left aside") - (os.geteuid() != 0)
-    assert told in watcher.said()
-    if os.geteuid() != 0:  # root may read it
-        assert f"left aside {logs / 'closed'}: it cannot be read: " in watcher.said()
+    link = f"left aside {logs / 'moved'}: it is a link out of its folder. Name it to read it"
+    assert 1 == watcher.said().count("left aside")
+    assert link in watcher.said()
+    assert 1 == shared.said().count(f"left aside {logs / 'closed'}: it cannot be read: ")
 
 
 def test_a_folder_that_can_no_longer_be_entered_is_named_and_the_others_go_on(
-    tmp_path: Path, watchers: list[Watcher]
+    shared: Watcher, logs: Path
 ) -> None:
-    logs = tmp_path / "logs"
-    for name in ("before", "while"):
-        (logs / name / "deep").mkdir(parents=True)
-    (logs / "before" / "x.jsonl").write_text(lines([alive("early")]), encoding="utf-8")
-    (logs / "while" / "y.jsonl").write_text(lines([alive("first")]), encoding="utf-8")
-    (logs / "before").chmod(0o600)
-    watcher = start(tmp_path / "watched", logs, wrapped=ordinary())
-    watchers.append(watcher)
-    until_job(watcher, "first")
-    (logs / "while").chmod(0o600)
-    (logs / "z.jsonl").write_text(lines([alive("second")]), encoding="utf-8")
-    until_job(watcher, "second")
-    until(watcher, lambda: watcher.said().count("left aside") == 2, "a word on both")
-    for name in ("before", "while"):
-        (logs / name).chmod(0o700)
-    until_job(watcher, "early")
+    why = "it cannot be read: Permission denied"
+    both = [f"left aside {logs / name}: {why}" for name in ("before", "while")]
+    with closed(logs / "while", 0o600):
+        (logs / "z.jsonl").write_text(lines([alive("second")]), encoding="utf-8")
+        until_job(shared, "second")
+        until(shared, lambda: all(each in shared.said() for each in both), "a word on both")
+    (logs / "before").chmod(0o700)
+    until_job(shared, "early")
 
-    for name in ("before", "while"):
-        said = f"left aside {logs / name}: it cannot be read: Permission denied"
-        assert 1 == watcher.said().count(said)
+    assert [1, 1] == [shared.said().count(each) for each in both]
 
 
-def test_nothing_is_published_where_nothing_changes(
-    tmp_path: Path, watchers: list[Watcher]
-) -> None:
-    log = tmp_path / "x.jsonl"
-    log.write_text(lines(life("a")), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log)
-    watchers.append(watcher)
-    until_job(watcher, "a")
+def test_nothing_is_published_where_nothing_changes(watcher: Watcher, log: Path) -> None:
+    append(log, lines(life("still")))
+    until_job(watcher, "still")
     until_success(watcher)
     before, said = published(watcher.warehouse), watcher.said()
     os.utime(log)
@@ -189,22 +224,40 @@ def test_nothing_is_published_where_nothing_changes(
     assert 1 == said.count("published")
 
 
-def test_told_to_end_it_takes_what_growing_files_hold(
-    tmp_path: Path, watchers: list[Watcher]
-) -> None:
-    log = tmp_path / "x.jsonl"
-    log.write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log, every=3600)
-    watchers.append(watcher)
-    until_job(watcher, "a")
-    append(log, lines([alive("b")]).rstrip("\n"))
-    status = watcher.end()
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Watcher:
+    """One that was told to end when a file had grown, and another had come, since it published."""
+    folder = tmp_path_factory.mktemp("ended")
+    logs = folder / "logs"
+    logs.mkdir()
+    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
+    watcher = start(folder / "warehouse", logs, every=3600)
+    try:
+        until_job(watcher, "a")
+        append(logs / "x.jsonl", lines([alive("b")]).rstrip("\n"))
+        (logs / "late.jsonl").write_text(lines([alive("late")]), encoding="utf-8")
+        status = watcher.end()
+    finally:
+        watcher.process.kill()
+        watcher.process.wait()
 
     assert 0 == status, watcher.said()
-    assert [("a",), ("b",)] == rows(watcher.warehouse, "select job_id from jobs order by 1")
-    assert not watching.place(watcher.warehouse).exists()
+    return watcher
+
+
+def test_told_to_end_it_takes_what_growing_files_hold(ended: Watcher, tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(ended.warehouse, warehouse, symlinks=True)
+
+    assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
+    assert not watching.place(warehouse).exists()
     # others may write now
-    assert 0 == run(watcher.warehouse, log, "--wait", 0).status
+    grown = ended.warehouse.with_name("logs") / "x.jsonl"
+    assert 0 == cli.main(["--warehouse", str(warehouse), "--wait", "0", str(grown)])
+
+
+def test_told_to_end_it_says_what_it_leaves(ended: Watcher) -> None:
+    assert ended.said().endswith("ended; left for the next start: 1 file\n")
 
 
 def test_told_to_end_it_waits_for_whoever_writes_the_warehouse(
@@ -226,19 +279,6 @@ def test_told_to_end_it_waits_for_whoever_writes_the_warehouse(
     assert (True, 0) == (is_waiting, status), watcher.said()
     assert [("a",), ("b",)] == rows(watcher.warehouse, "select job_id from jobs order by 1")
     assert watcher.said().endswith("ended\n")
-
-
-def test_told_to_end_it_says_what_it_leaves(tmp_path: Path, watchers: list[Watcher]) -> None:
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", logs, every=3600)
-    watchers.append(watcher)
-    until_job(watcher, "a")
-    (logs / "late.jsonl").write_text(lines([alive("b")]), encoding="utf-8")
-    watcher.end()
-
-    assert watcher.said().endswith("ended; left for the next start: 1 file\n")
 
 
 @pytest.mark.slow
@@ -274,23 +314,20 @@ def test_killed_at_any_moment_and_started_again_it_loses_and_doubles_nothing(
 
 
 def test_others_write_between_its_batches_and_it_waits_for_them(
-    tmp_path: Path, watchers: list[Watcher]
+    watcher: Watcher, log: Path, tmp_path: Path
 ) -> None:
-    log, other = tmp_path / "x.jsonl", tmp_path / "other.jsonl"
-    log.write_text(lines([alive("a")]), encoding="utf-8")
+    other = tmp_path / "other.jsonl"
     other.write_text(lines([alive("other")]), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log)
-    watchers.append(watcher)
-    until_job(watcher, "a")
-    done = run(watcher.warehouse, other)
+    done = cli.main(["--warehouse", str(watcher.warehouse), str(other)])
     with (watcher.warehouse / "ingest.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        append(log, lines([alive("b")]))
+        append(log, lines([alive("waited for")]))
         until(watcher, lambda: "waiting: " in watcher.said(), "a word on waiting")
-    until_job(watcher, "b")
+    until_job(watcher, "waited for")
 
-    assert 0 == done.status, done.err
-    assert [("a",), ("b",), ("other",)] == seen(watcher, "select job_id from jobs order by 1")
+    assert 0 == done
+    jobs = "select job_id from jobs where job_id in ('a', 'other', 'waited for') order by 1"
+    assert [("a",), ("other",), ("waited for",)] == seen(watcher, jobs)
 
 
 def test_one_that_has_loaded_nothing_yet_says_since_when_nothing_was_loaded(
@@ -347,20 +384,13 @@ def test_what_could_not_be_published_is_published_once_it_can_be(
 
 
 def test_a_lost_permission_is_told_once_whatever_it_keeps_from_being_done(
-    tmp_path: Path, watchers: list[Watcher]
+    watcher: Watcher, log: Path
 ) -> None:
-    log = tmp_path / "x.jsonl"
-    log.write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log, wrapped=ordinary())
-    watchers.append(watcher)
-    until_job(watcher, "a")
-    until_success(watcher)
-    watcher.warehouse.chmod(0o500)
-    append(log, lines([alive("b")]))
-    until(watcher, lambda: "Permission denied" in watcher.said(), "a word on it")
-    time.sleep(3)  # times enough to try it again, and to say how it goes
-    watcher.warehouse.chmod(0o700)
-    until_job(watcher, "b")
+    with closed(watcher.warehouse, 0o500):
+        append(log, lines([alive("permitted")]))
+        until(watcher, lambda: "Permission denied" in watcher.said(), "a word on it")
+        time.sleep(3)  # times enough to try it again, and to say how it goes
+    until_job(watcher, "permitted")
 
     assert 1 == watcher.said().count("Permission denied"), watcher.said()
 
@@ -385,13 +415,8 @@ def test_told_to_end_while_it_may_not_write_it_ends_and_says_what_stays(
 
 
 def test_that_it_cannot_say_how_it_goes_is_told_once_until_it_can(
-    tmp_path: Path, watchers: list[Watcher]
+    watcher: Watcher, log: Path
 ) -> None:
-    log = tmp_path / "x.jsonl"
-    log.write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log)
-    watchers.append(watcher)
-    until_job(watcher, "a")
     in_the_way = watching.place(watcher.warehouse).with_suffix(".building")
     said = "watch.json cannot be written"
     for times in (1, 2):
@@ -418,31 +443,27 @@ def targets(watcher: Watcher) -> object:
 
 def ingested(watcher: Watcher, dump: Path, settings: Path) -> None:
     """Another ingest, under the settings that this file has now."""
-    done = run(watcher.warehouse, dump, environment={"ETT_CONFIG": str(settings)})
-
-    assert 0 == done.status, done.err
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ETT_CONFIG", str(settings))
+        assert 0 == cli.main(["--warehouse", str(watcher.warehouse), str(dump)])
 
 
 def test_settings_that_change_meanwhile_hold_from_then_on(
-    tmp_path: Path, watchers: list[Watcher]
+    watcher: Watcher, log: Path, tmp_path: Path
 ) -> None:
-    log, other = tmp_path / "x.jsonl", tmp_path / "other.jsonl"
-    log.write_text(lines(life("a")), encoding="utf-8")
-    other.write_text(lines(life("other")), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log)
-    watchers.append(watcher)
-    until_job(watcher, "a")
+    other = tmp_path / "other.jsonl"
+    other.write_text(lines(life("another's")), encoding="utf-8")
     watcher.settings.write_text(at_target(0.75), encoding="utf-8")
     ingested(watcher, other, watcher.settings)
-    append(log, lines(life("b")))
-    until_job(watcher, "b")
+    append(log, lines(life("set")))
+    until_job(watcher, "set")
     after_another = targets(watcher)
     watcher.settings.write_text(at_target(0.5), encoding="utf-8")
     os.utime(log)  # else it looks only once a minute
     until(watcher, lambda: targets(watcher) == [(0.5,)], "what it set")
     watcher.settings.write_text("# a word on it\n" + at_target(0.5), encoding="utf-8")
-    append(log, lines(life("c")))
-    until_job(watcher, "c")
+    append(log, lines(life("set alike")))
+    until_job(watcher, "set alike")
 
     assert [(0.75,)] == after_another
     assert 3 == watcher.said().count(f"{watcher.settings} was read again")
@@ -451,57 +472,48 @@ def test_settings_that_change_meanwhile_hold_from_then_on(
 
 
 def test_while_the_settings_are_broken_the_old_ones_hold_and_undo_no_others(
-    tmp_path: Path, watchers: list[Watcher]
+    watcher: Watcher, log: Path, tmp_path: Path
 ) -> None:
-    log, other = tmp_path / "x.jsonl", tmp_path / "other.jsonl"
-    log.write_text(lines(life("a")), encoding="utf-8")
-    other.write_text(lines(life("other")), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log)
-    watchers.append(watcher)
-    until_job(watcher, "a")
+    other = tmp_path / "other.jsonl"
+    other.write_text(lines(life("of whole settings")), encoding="utf-8")
+    old = targets(watcher)
     # nobody published under others: it goes on
     watcher.settings.write_text("[targets]\nfleet = 7\n", encoding="utf-8")
-    for job in ("b", "c"):
+    for job in ("broken", "still broken"):
         append(log, lines(life(job)))
         until_job(watcher, job)
     before = targets(watcher)
     # somebody did, by a file that the watcher never sees whole
     watcher.settings.write_text("[targets]\nfleet = 8\n", encoding="utf-8")
     whole = tmp_path / "whole.toml"
-    whole.write_text(at_target(0.75), encoding="utf-8")
+    whole.write_text(at_target(0.625), encoding="utf-8")
     ingested(watcher, other, whole)
-    append(log, lines(life("d")))
+    append(log, lines(life("mended")))
     until(watcher, lambda: "Mend that file: until then nothing is loaded." in watcher.said(), "it")
     meanwhile = targets(watcher)
-    watcher.settings.write_text(at_target(0.75), encoding="utf-8")
-    until_job(watcher, "d")
+    watcher.settings.write_text(at_target(0.625), encoding="utf-8")
+    until_job(watcher, "mended")
 
-    assert [(0.9,)] == before
-    assert [(0.75,)] == meanwhile == targets(watcher)
+    assert old == before != meanwhile
+    assert [(0.625,)] == meanwhile == targets(watcher)
     # once for each way in which it was broken
     assert 2 == watcher.said().count("The settings of before stay until it is mended.")
     assert 1 == watcher.said().count("Mend that file")
 
 
 def test_what_new_settings_let_it_read_is_read_though_it_was_left_aside(
-    tmp_path: Path, watchers: list[Watcher]
+    watcher: Watcher, log: Path, logs: Path
 ) -> None:
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
     (logs / "ours.log").write_text(
         "".join(f"2026-03-01T10:00:0{n}Z {n} rounds of it\n" for n in range(1, 5)), encoding="utf-8"
     )
-    watcher = start(tmp_path / "warehouse", logs)
-    watchers.append(watcher)
-    until_job(watcher, "a")
     until(watcher, lambda: "ours.log: it has no format" in watcher.said(), "a word on the log")
     append(
         watcher.settings,
         '[[training_log]]\nname = "ours"\nmeans = "step"\n'
         "contains = ['rounds of it']\npattern = '(?P<step>[0-9]+) rounds of it'\n",
     )
-    append(logs / "x.jsonl", lines([alive("b")]))
+    append(log, lines([alive("beside ours")]))
 
     until_job(watcher, "ours")
 
@@ -544,22 +556,10 @@ def test_settings_that_come_from_a_pipe_stay(tmp_path: Path, watchers: list[Watc
     assert [(0.75,)] == targets(watcher)
 
 
-def test_settings_whose_folder_is_closed_are_broken_ones(
-    tmp_path: Path, watchers: list[Watcher]
-) -> None:
-    log, closed = tmp_path / "x.jsonl", tmp_path / "closed"
-    closed.mkdir()
-    log.write_text(lines(life("a")), encoding="utf-8")
-    settings = closed / "ett.toml"
-    settings.write_text("publish_every = 0.3\n", encoding="utf-8")
-    wrapped = [*ordinary(), "env", f"ETT_CONFIG={settings}"]
-    watcher = start(tmp_path / "warehouse", log, wrapped=wrapped)
-    watchers.append(watcher)
-    until_job(watcher, "a")
-    closed.chmod(0)
-    append(log, lines(life("b")))
-    until_job(watcher, "b")
-    closed.chmod(0o700)
+def test_settings_whose_folder_is_closed_are_broken_ones(watcher: Watcher, log: Path) -> None:
+    with closed(watcher.settings.parent):
+        append(log, lines(life("closed")))
+        until_job(watcher, "closed")
 
     assert "The settings of before stay until it is mended." in watcher.said()
 
@@ -588,15 +588,16 @@ def test_with_a_name_that_is_no_utf8_it_looks_at_times_and_says_why(
 ) -> None:
     logs = Path(os.fsdecode(bytes(tmp_path / "logs") + b"\xff" * is_folder))
     logs.mkdir()
-    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
     watcher = start(tmp_path / "warehouse", logs)
     watchers.append(watcher)
-    until_job(watcher, "a")
+    told(watcher)  # from then on it is told what changes, if it can be
+    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
     Path(os.fsdecode(bytes(logs / "y.") + b"\xff")).write_text(lines([alive("b")]))
     until_job(watcher, "b")
     append(logs / "x.jsonl", lines([alive("c")]))
     until_job(watcher, "c")
 
+    assert [("a",), ("b",), ("c",)] == seen(watcher, "select job_id from jobs order by 1")
     why = (
         f"({tmp_path / 'logs'}\\xff is no name in UTF-8)"
         if is_folder
@@ -645,19 +646,15 @@ def test_what_makes_no_sense_with_watching_is_refused(
 
 
 def test_what_is_told_of_a_warehouse_that_cannot_be_written_later_ends_with_one_dot(
-    tmp_path: Path, watchers: list[Watcher]
+    watcher: Watcher, log: Path, tmp_path: Path
 ) -> None:
-    log, warehouse = tmp_path / "x.jsonl", tmp_path / "warehouse"
-    log.write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(warehouse, log)
-    watchers.append(watcher)
-    until_job(watcher, "a")
-    until_success(watcher)
-    warehouse.rename(tmp_path / "moved")
-    warehouse.touch()
-    append(log, lines([alive("b")]))
+    watcher.warehouse.rename(tmp_path / "moved")
+    watcher.warehouse.touch()
+    append(log, lines([alive("after the move")]))
 
     until(watcher, lambda: "another folder. It is tried again" in watcher.said(), "a word on it")
+    watcher.warehouse.unlink()
+    (tmp_path / "moved").rename(watcher.warehouse)
 
 
 def test_a_warehouse_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:

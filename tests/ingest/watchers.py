@@ -28,9 +28,10 @@ class Watcher:
     settings: Path
     log: Path
     process: subprocess.Popen[bytes]
+    heard: int = 0  # characters of what it says that are no concern of who asks
 
     def said(self) -> str:
-        return self.log.read_text(encoding="utf-8")
+        return self.log.read_text(encoding="utf-8")[self.heard :]
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait. Returns the exit status."""
@@ -44,9 +45,10 @@ def start(
     every: float = 0.3,
     more: str = "",
     wrapped: Sequence[str] = (),
+    settings: Path | None = None,
 ) -> Watcher:
     """Start a watcher that publishes as often as this, under `more` settings."""
-    settings = warehouse.with_name(f"{warehouse.name}.toml")
+    settings = settings or warehouse.with_name(f"{warehouse.name}.toml")
     settings.write_text(f"publish_every = {every}\n{more}", encoding="utf-8")
     log = warehouse.with_name(f"{warehouse.name}.log")
     with log.open("ab") as out:
