@@ -59,6 +59,16 @@ def failing_rows() -> list[str]:
     return lines
 
 
+@pytest.fixture(scope="module")
+def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of that table."""
+    folder = tmp_path_factory.mktemp("scheduled")
+    (folder / "sacct.txt").write_text("\n".join(failing_rows()) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(folder / "warehouse", folder / "sacct.txt")
+    return folder / "warehouse"
+
+
 def test_the_series_are_the_sums_that_the_jobs_told(told: list[Job], warehouse: Path) -> None:
     expected: dict[tuple[object, ...], list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
     for job in told:
@@ -126,14 +136,10 @@ def test_the_planted_change_is_found_and_named(serving: Path) -> None:
 
 
 def test_what_ends_cost_is_unknown_where_a_scheduler_alone_tells_of_them_and_not_small(
-    tmp_path: Path,
+    scheduled: Path,
 ) -> None:
-    scheduled = tmp_path / "sacct.txt"
-    scheduled.write_text("\n".join(failing_rows()) + "\n", encoding="utf-8")
-
-    assert 0 == ingest(tmp_path / "warehouse", scheduled)
     [(metric, lost, is_gpu_weighed, severity, sentence)] = rows(
-        tmp_path / "warehouse",
+        scheduled,
         "select metric, lost_gpu_seconds_per_day, is_gpu_weighed, severity, sentence "
         "from regressions where state = 'open'",
     )
@@ -142,28 +148,23 @@ def test_what_ends_cost_is_unknown_where_a_scheduler_alone_tells_of_them_and_not
     assert "per 1,000 GPU-days" in sentence
     assert {(None,)} == set(
         rows(
-            tmp_path / "warehouse",
+            scheduled,
             "select coalesce(excess_gpu_seconds, excess_seconds) from regression_jobs",
         )
     )
 
 
 def test_of_what_cost_alike_the_same_jobs_are_listed_whichever_dump_came_first(
-    tmp_path: Path,
+    scheduled: Path, tmp_path: Path
 ) -> None:
     header, *lines = failing_rows()
-    halves = [tmp_path / "one.txt", tmp_path / "other.txt"]
-    for number, half in enumerate(halves):
+    for number in (1, 0):
+        half = tmp_path / f"{number}.txt"
         half.write_text("\n".join([header, *lines[number::2]]) + "\n", encoding="utf-8")
-
-    for name, dumped in (("forth", halves), ("back", halves[::-1])):
-        for half in dumped:
-            assert 0 == ingest(tmp_path / name, half)
+        assert 0 == ingest(tmp_path / "back", half)
     forth, back = (
-        rows(
-            tmp_path / name, "select team, metric, place, job_id from regression_jobs order by all"
-        )
-        for name in ("forth", "back")
+        rows(warehouse, "select team, metric, place, job_id from regression_jobs order by all")
+        for warehouse in (scheduled, tmp_path / "back")
     )
 
     assert forth
@@ -221,12 +222,13 @@ def test_the_sentence_says_who_what_since_when_and_what_was_rolled_out(serving: 
 
 @pytest.mark.parametrize(("days", "is_said"), [(6, False), (7, True)])
 def test_a_team_that_no_longer_runs_is_said_to(
-    days: int, is_said: bool, told: list[Job], tmp_path: Path
+    days: int, is_said: bool, warehouse: Path, tmp_path: Path
 ) -> None:
-    dump = write_dump(tmp_path / "all.jsonl", dumps.events(told))
+    shutil.copytree(warehouse, tmp_path / "warehouse", symlinks=True)
     later = FIRST + timedelta(days=DAYS + days)
+    known = warehouse.with_name("all.jsonl")
 
-    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", f"{later}T00:00:00Z")
+    assert 0 == ingest(tmp_path / "warehouse", known, "--as-of", f"{later}T00:00:00Z")
     [(state, sentence)] = rows(
         tmp_path / "warehouse",
         "select state, sentence from regressions where metric = 'trainer_init_seconds'",
@@ -447,18 +449,16 @@ def test_evidence_that_came_in_pieces_is_what_a_whole_publication_tells(
 
 
 def test_evidence_calls_a_pruned_job_whose_number_was_given_out_again_as_the_others_do(
-    tmp_path: Path,
+    scheduled: Path, tmp_path: Path
 ) -> None:
-    header, *lines = failing_rows()
-    scheduled, again = tmp_path / "sacct.txt", tmp_path / "again.txt"
-    scheduled.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
-    assert 0 == ingest(tmp_path / "warehouse", scheduled)
+    shutil.copytree(scheduled, tmp_path / "warehouse", symlinks=True)
+    again = tmp_path / "again.txt"
     first = "select job_id from regression_jobs where place = 1"
     [(told,)] = rows(tmp_path / "warehouse", first)
     prune = ["prune", "--before", "2026-04-05", "--warehouse", str(tmp_path / "warehouse")]
     assert 0 == keep.main(prune)
     again.write_text(
-        f"{header}\n{told}|COMPLETED|2026-04-10T08:00:00|2026-04-10T10:00:00|gres/gpu=64\n",
+        f"{failing_rows()[0]}\n{told}|COMPLETED|2026-04-10T08:00:00|2026-04-10T10:00:00|gres/gpu=64\n",
         encoding="utf-8",
     )
     assert 0 == ingest(tmp_path / "warehouse", again)
