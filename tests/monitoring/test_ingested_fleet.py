@@ -106,7 +106,7 @@ def test_scrapes_during_ingests_are_without_error(
     done = threading.Event()
 
     def scrape() -> None:
-        while not done.is_set():
+        while not done.wait(0.05):  # without a rest it keeps the ingests from their processor
             shown.append(exporter.get().text())
 
     readers = [threading.Thread(target=scrape) for _ in range(2)]
