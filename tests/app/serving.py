@@ -110,13 +110,16 @@ def _built(pickled: bytes, sequence: int) -> tuple[bytes, bytes]:
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "serving.duckdb")
-        with duckdb.connect(str(path)) as connection:
+        # one thread and one transaction are less work for a file so small
+        with duckdb.connect(str(path), config={"threads": 1}) as connection:
+            connection.begin()
             _tables(connection, warehouse, sequence)
             connection.execute(SQL.read_text(encoding="utf-8"))
             _views(connection)
             connection.execute("insert into detail_files values (?)", [name])
             connection.register("details", details)
             connection.execute("insert into job_details from details")
+            connection.commit()
         return path.read_bytes(), detail.getvalue()
 
 

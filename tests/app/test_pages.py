@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from tests.app.opening import (
     said,
     warnings,
 )
+
+Show = Callable[[serving.Warehouse], None]
 
 
 def test_overview_shows_six_numbers_of_the_last_28_complete_days(fleet: Path) -> None:
@@ -303,8 +306,8 @@ def test_without_a_warehouse_the_page_says_what_to_run(warehouse: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_an_empty_warehouse_is_no_error(warehouse: Path, path: str) -> None:
-    serving.publish(warehouse, serving.empty())
+def test_an_empty_warehouse_is_no_error(show: Show, path: str) -> None:
+    show(serving.empty())
     page = open_page(path)
 
     assert not page.error
@@ -320,9 +323,9 @@ def test_headings_leave_no_level_out(fleet: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_one_team_and_no_complete_day_is_no_error(warehouse: Path, path: str) -> None:
+def test_one_team_and_no_complete_day_is_no_error(show: Show, path: str) -> None:
     attempt = serving.Attempt("j", 1, datetime(2026, 3, 3, 9), {"effective": 60.0}, tts=1.0)
-    serving.publish(warehouse, serving.Warehouse(attempts=[attempt], last_complete_day=None))
+    show(serving.Warehouse(attempts=[attempt], last_complete_day=None))
     page = open_page(path, job="j")
 
     assert not page.error[1:]
@@ -346,7 +349,7 @@ def test_too_few_attempts_are_grey_and_not_compared(warehouse: Path) -> None:
 @pytest.mark.parametrize(("before", "is_compared"), [(4, False), (5, True)])
 @pytest.mark.parametrize("path", [OVERVIEW, LOST, START, FAILURES, CHECKPOINTS])
 def test_with_too_few_of_before_nothing_is_compared(
-    warehouse: Path, path: str, before: int, is_compared: bool
+    show: Show, path: str, before: int, is_compared: bool
 ) -> None:
     days = [(datetime(2026, 3, 3, 9), 6), (datetime(2026, 2, 18, 9), before)]
     attempts = [
@@ -354,7 +357,7 @@ def test_with_too_few_of_before_nothing_is_compared(
         for at, count in days
         for each in range(count)
     ]
-    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    show(serving.Warehouse(attempts=attempts))
     page = open_page(path, days="7")
     told = [each.value for each in page.caption]
 
@@ -433,8 +436,8 @@ def test_what_no_source_reports_is_no_zero(warehouse: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("name", [serving.HOSTILE, serving.FORMULA, "../../etc/passwd"])
-def test_hostile_names_are_text(warehouse: Path, path: str, name: str) -> None:
-    serving.publish(warehouse, serving.hostile())
+def test_hostile_names_are_text(show: Show, path: str, name: str) -> None:
+    show(serving.hostile())
     page = open_page(path, team=name, job=name)
 
     assert not page.error[1:]
