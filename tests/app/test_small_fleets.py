@@ -35,6 +35,41 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def teams_of_little(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    started, *_, ended = attempt("phaseless", 1, STARTED, trains=3600.0, team="phaseless")
+    stubborn = [
+        attempt("31 times", number, at, trains=60.0, outcome="failed", team="stubborn")
+        for number in range(1, 32)
+        for at in [STARTED + timedelta(hours=number)]
+    ]
+    of_unknown_gpus = [
+        attempt(f"{team} {number}", 1, STARTED, trains=3500.0, gpus=None, team=team)
+        for team, count in (("few-known", 2), ("one-known", 4))
+        for number in range(count)
+    ]
+    told = [
+        ended_at_once("at once", team="at-once"),
+        [{**each, "outcome": "failed"} for each in ended_at_once("failed", team="failed-at-once")],
+        attempt("steady", 1, STARTED, trains=3600.0, saves_every=900.0, team="steady"),
+        attempt("tight", 1, STARTED, trains=904.0, team="tight"),  # of 1,004 s
+        [started, ended],
+        *of_unknown_gpus,
+        attempt("few known", 1, STARTED, trains=3500.0, team="few-known"),
+        attempt("one known", 1, STARTED, trains=3500.0, team="one-known"),
+        attempt("of unknown GPUs", 1, STARTED, trains=3600.0, gpus=None, team="unknown"),
+        *stubborn,
+    ]
+    folder = tmp_path_factory.mktemp("little")
+    return ingest(folder, [event for events in told for event in events], AS_OF)
+
+
+@pytest.fixture
+def little(teams_of_little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages read teams, and jobs, of which each has its own way to be small."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(teams_of_little))
+
+
 def test_a_target_between_two_percents_is_not_rounded_to_another(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,12 +103,9 @@ def test_a_day_of_which_all_was_lost_is_told_with_its_share_of_nothing(folder: P
     assert [0.0, 1.0] == json.loads(lost.proto.spec)["layout"]["yaxis"]["range"]
 
 
-def test_of_interruptions_that_took_no_time_the_gpus_are_not_said_to_be_unknown(
-    folder: Path,
-) -> None:
-    started, ended = ended_at_once("a")
-    ingest(folder, [started, {**ended, "outcome": "failed"}], AS_OF)
-    sentences = said(open_page(FAILURES, attribution="all"))
+@pytest.mark.usefixtures("little")
+def test_of_interruptions_that_took_no_time_the_gpus_are_not_said_to_be_unknown() -> None:
+    sentences = said(open_page(FAILURES, attribution="all", team="failed-at-once"))
 
     assert not any("GPUs unknown" in each for each in sentences)
     assert "one in 0 GPU-hours; n = 1, too few to compare" in sentences
@@ -101,10 +133,9 @@ def test_what_nothing_was_lost_to_is_said_in_place_of_an_empty_chart(folder: Pat
     assert not any("Share lost to" in each.proto.alt for each in page.get("plotly_chart"))
 
 
-def test_what_is_not_drawn_has_no_words_on_how_to_read_it(folder: Path) -> None:
-    told = [*attempt("a", 1, STARTED, trains=3600.0), *ended_at_once("b", team="search")]
-    ingest(folder, told, AS_OF)
-    one, none = (said(open_page(START, team=team)) for team in ("ranking", "search"))
+@pytest.mark.usefixtures("little")
+def test_what_is_not_drawn_has_no_words_on_how_to_read_it() -> None:
+    one, none = (said(open_page(START, team=team)) for team in ("steady", "at-once"))
 
     assert "The line is the p50, the band reaches to the p90." in one
     assert not any(each.startswith(("The line is", "Medians of each")) for each in none)
@@ -127,10 +158,11 @@ def test_the_last_days_of_few_are_not_counted_as_seven(folder: Path) -> None:
     assert any("those of the last 7 days are ringed." in each for each in said(open_page(FAILURES)))
 
 
-def test_a_budget_that_is_nearly_spent_does_not_last_for_no_time(folder: Path) -> None:
-    ingest(folder, attempt("a", 1, STARTED, trains=904.0), AS_OF)  # of 1,004 s
+@pytest.mark.usefixtures("little")
+def test_a_budget_that_is_nearly_spent_does_not_last_for_no_time() -> None:
+    sentences = said(open_page(OVERVIEW, team="tight"))
 
-    assert any(", under 0.1 days at this rate" in each for each in said(open_page(OVERVIEW)))
+    assert any(", under 0.1 days at this rate" in each for each in sentences)
 
 
 def of_a_scheduler_alone(folder: Path, day: date, jobs: int = 6) -> None:
@@ -144,10 +176,20 @@ def of_a_scheduler_alone(folder: Path, day: date, jobs: int = 6) -> None:
     assert 0 == cli.main([str(table), "--warehouse", str(folder), "--timezone", "UTC"])
 
 
-@pytest.mark.parametrize("weight", ["gpu", "wall"])
-def test_a_number_is_of_the_attempts_that_say_what_they_did(folder: Path, weight: str) -> None:
+@pytest.fixture(scope="module")
+def one_of_seven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One attempt says what it did."""
+    folder = tmp_path_factory.mktemp("seven")
     ingest(folder, attempt("a", 1, STARTED, trains=3500.0), AS_OF)
     of_a_scheduler_alone(folder, STARTED.date())
+    return folder
+
+
+@pytest.mark.parametrize("weight", ["gpu", "wall"])
+def test_a_number_is_of_the_attempts_that_say_what_they_did(
+    one_of_seven: Path, monkeypatch: pytest.MonkeyPatch, weight: str
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(one_of_seven))
     page = open_page(weight=weight)
     [ett] = [each.value for each in page.metric if each.label == "ETT"]
 
@@ -204,21 +246,19 @@ def ended_at_once(job_id: str, **more: object) -> list[Event]:
     return [{**told, "event": "attempt_start"}, {**told, "event": "attempt_end", "exit_code": 0}]
 
 
+@pytest.mark.usefixtures("little")
 @pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES])
-def test_attempts_that_took_no_time_are_not_said_to_be_unreported(folder: Path, path: str) -> None:
-    ingest(folder, ended_at_once("a"), AS_OF)
-    page = open_page(path)
-    sentences = said(page)
+def test_attempts_that_took_no_time_are_not_said_to_be_unreported(path: str) -> None:
+    sentences = said(open_page(path, team="at-once"))
 
     assert not any("ot reported" in each or "uninstrumented" in each for each in sentences)
     assert not any("unknown number" in each for each in sentences)
     assert path == FAILURES or "No attempt of these days took any time" in sentences
 
 
-def test_a_team_that_took_no_time_is_told_from_one_that_is_uninstrumented(folder: Path) -> None:
-    ingest(folder, ended_at_once("a", team="ads") + attempt("b", 1, STARTED, trains=3600.0), AS_OF)
-
-    assert "no attempt took any time" in said(open_page())
+@pytest.mark.usefixtures("little")
+def test_a_team_that_took_no_time_is_told_from_one_that_is_uninstrumented() -> None:
+    assert 2 == said(open_page()).count("no attempt took any time")
 
 
 def test_an_attempt_that_runs_has_not_ended_and_one_gpu_is_not_many(folder: Path) -> None:
@@ -231,30 +271,23 @@ def test_an_attempt_that_runs_has_not_ended_and_one_gpu_is_not_many(folder: Path
     )
 
 
-def test_of_an_attempt_without_a_phase_no_spans_are_counted(folder: Path) -> None:
-    started, *_, ended = attempt("a", 1, STARTED, trains=3600.0)
-    ingest(folder, [started, ended], AS_OF)
-
-    assert "No dump tells of a phase of this attempt." in said(open_page(DATA))
+@pytest.mark.usefixtures("little")
+def test_of_an_attempt_without_a_phase_no_spans_are_counted() -> None:
+    assert "No dump tells of a phase of this attempt." in said(open_page(DATA, job="phaseless"))
 
 
-def test_what_a_job_of_unknown_gpus_lost_is_a_part_of_nothing(folder: Path) -> None:
-    ingest(folder, attempt("a", 1, STARTED, trains=3600.0, gpus=None), AS_OF)
-    sentences = said(open_page(JOB, job="a"))
+@pytest.mark.usefixtures("little")
+def test_what_a_job_of_unknown_gpus_lost_is_a_part_of_nothing() -> None:
+    sentences = said(open_page(JOB, job="of unknown GPUs"))
 
     assert "its GPUs are unknown" in sentences
     assert not any("of \u2013" in each for each in sentences)
 
 
-def test_one_attempt_that_is_not_drawn_is_one(folder: Path) -> None:
-    told = (
-        attempt("a", number, STARTED + timedelta(hours=number), trains=60.0, outcome="failed")
-        for number in range(1, 32)
-    )
-    ingest(folder, (event for events in told for event in events), AS_OF)
-
+@pytest.mark.usefixtures("little")
+def test_one_attempt_that_is_not_drawn_is_one() -> None:
     assert "The last 30 attempts; the table below has 1 earlier attempt too." in said(
-        open_page(JOB, job="a")
+        open_page(JOB, job="31 times")
     )
 
 
@@ -264,44 +297,31 @@ def test_where_nothing_was_interrupted_nothing_is_left_out_of_what_is_counted(fo
     assert not any("Not counted" in each for each in said(open_page(FAILURES)))
 
 
+@pytest.mark.usefixtures("little")
 @pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES])
-def test_a_page_says_how_many_attempts_are_in_none_of_its_gpu_hours(
-    folder: Path, path: str
-) -> None:
-    told = [
-        attempt(job_id, 1, STARTED, trains=3500.0, gpus=gpus)
-        for job_id, gpus in (("a", 8), ("b", None), ("c", None))
-    ]
-    ingest(folder, [event for events in told for event in events], AS_OF)
-
+def test_a_page_says_how_many_attempts_are_in_none_of_its_gpu_hours(path: str) -> None:
     assert any(
         "3 jobs, 3 attempts, 8.0 GPU-hours without 2 attempts of unknown GPUs" in each
-        for each in said(open_page(path))
+        for each in said(open_page(path, team="few-known"))
     )
 
 
+@pytest.mark.usefixtures("little")
 @pytest.mark.parametrize("path", [OVERVIEW, LOST])
-def test_slanted_lines_are_told_of_only_where_something_started_again(
-    folder: Path, path: str
-) -> None:
-    told = attempt("a", 1, STARTED, trains=3600.0, saves_every=900.0)
-    ingest(folder, told, AS_OF)
+def test_slanted_lines_are_told_of_only_where_something_started_again(path: str) -> None:
+    captions = [each.value for each in open_page(path, team="steady").caption]
 
-    figures = [each.value for each in open_page(path).caption if "first batch" not in each.value]
+    figures = [each for each in captions if "first batch" not in each]
     assert not any("Slanted" in each for each in figures)
     assert path == LOST or "A bar that begins with // is cut at the left." in figures
 
 
+@pytest.mark.usefixtures("little")
 @pytest.mark.parametrize(("weight", "is_grey"), [("gpu", True), ("wall", False)])
 def test_a_number_by_gpus_is_of_the_attempts_whose_gpus_are_known(
-    folder: Path, weight: str, is_grey: bool
+    weight: str, is_grey: bool
 ) -> None:
-    told = [
-        attempt(job_id, 1, STARTED, trains=3500.0, gpus=8 if job_id == "a" else None)
-        for job_id in "abcde"
-    ]
-    ingest(folder, [event for events in told for event in events], AS_OF)
-    page = open_page(weight=weight)
+    page = open_page(weight=weight, team="one-known")
     [ett] = [each.value for each in page.metric if each.label == "ETT"]
 
     assert is_grey == ett.startswith(":gray[")
