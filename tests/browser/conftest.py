@@ -108,6 +108,22 @@ def page(context: BrowserContext) -> Iterator[Page]:
     page.close()
 
 
+@pytest.fixture(scope="module")
+def _kept(context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def kept(_kept: Page) -> Page:
+    """A page that goes on from test to test, for what is not about loading one: see `turn_to`."""
+    _kept.keyboard.press("Escape")  # whatever a test left open
+    _kept.mouse.move(0, 0)
+    _kept.set_viewport_size(VIEW["viewport"])
+    return _kept
+
+
 @pytest.fixture
 def heard(page: Page) -> Heard:
     """Console errors, uncaught exceptions, and requests to another machine."""

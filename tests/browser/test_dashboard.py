@@ -12,7 +12,7 @@ import streamlit
 from playwright.sync_api import Page, expect
 
 from tests.app import serving
-from tests.browser.conftest import Heard, dashboard
+from tests.browser.conftest import Heard, dashboard, listen
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -33,9 +33,9 @@ def test_a_dashboard_ends_though_a_reader_takes_nothing(tmp_path: Path) -> None:
             assert b"HTTP/1.1 200 OK" == reader.recv(15)
 
 
-def test_only_pages_that_exist_are_in_the_navigation(fleet_url: str, page: Page) -> None:
-    open_page(page, fleet_url)
-    links = page.get_by_test_id("stSidebarNavLink").all_inner_texts()
+def test_only_pages_that_exist_are_in_the_navigation(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, fleet_url)
+    links = kept.get_by_test_id("stSidebarNavLink").all_inner_texts()
 
     assert [
         "Overview",
@@ -57,18 +57,18 @@ def test_a_link_shows_what_its_sender_saw(fleet_url: str, page: Page) -> None:
 
 
 def test_a_choice_goes_into_the_url_and_follows_to_the_next_page(
-    fleet_url: str, page: Page
+    fleet_url: str, kept: Page
 ) -> None:
-    open_page(page, fleet_url)
-    page.get_by_test_id("stSidebar").get_by_role("radio", name="7", exact=True).click()
-    expect(page).to_have_url(re.compile(r"\?days=7$"))
-    page.get_by_test_id("stMain").get_by_role("button", name="feed", exact=True).click()
-    expect(page).to_have_url(re.compile(r"team=feed"))
-    expect(page.get_by_role("status")).to_contain_text("feed")
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="Jobs").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+    turn_to(kept, fleet_url)
+    kept.get_by_test_id("stSidebar").get_by_role("radio", name="7", exact=True).click()
+    expect(kept).to_have_url(re.compile(r"\?days=7$"))
+    kept.get_by_test_id("stMain").get_by_role("button", name="feed", exact=True).click()
+    expect(kept).to_have_url(re.compile(r"team=feed"))
+    expect(kept.get_by_role("status")).to_contain_text("feed")
+    kept.get_by_test_id("stSidebarNavLink").filter(has_text="Jobs").click()
+    expect(kept.get_by_role("heading", level=1)).to_have_text("Jobs")
 
-    assert {"team=feed", "days=7"} == parameters(page)
+    assert {"team=feed", "days=7"} == parameters(kept)
 
 
 def test_an_unknown_team_is_named_and_the_nearest_is_a_click_away(
@@ -135,20 +135,15 @@ def test_a_new_publish_is_a_line_to_click(tmp_path: Path, page: Page, heard: Hea
 @pytest.mark.parametrize(
     "path", ["/?team=", "/lost-time?team=", "/start-recover?team=", "/jobs?team=", "/job?job="]
 )
-def test_hostile_names_are_shown_as_text(
-    hostile_url: str, page: Page, heard: Heard, path: str
-) -> None:
-    page.on("dialog", lambda dialog: heard.errors.append(f"dialog {dialog.message}"))
-    main = page.get_by_test_id("stMain")
+def test_hostile_names_are_shown_as_text(hostile_url: str, kept: Page, path: str) -> None:
+    heard = listen(kept)
+    kept.on("dialog", lambda dialog: heard.errors.append(f"dialog {dialog.message}"))
+    main = kept.get_by_test_id("stMain")
     for name in NAMES:
-        address = path + quote(name, safe="")
-        if page.url.startswith(hostile_url):
-            go(page, address)
-        else:
-            open_page(page, hostile_url + address)
+        turn_to(kept, hostile_url + path + quote(name, safe=""))
 
         if "team" in path:
-            sidebar = page.get_by_test_id("stSidebar")
+            sidebar = kept.get_by_test_id("stSidebar")
             expect(sidebar.get_by_role("combobox").first).to_have_value(name)
         else:
             expect(main.get_by_role("heading", level=2).first).to_have_text(name)
@@ -157,12 +152,11 @@ def test_hostile_names_are_shown_as_text(
     assert [] == heard.foreign
 
 
-def test_hostile_names_are_text_among_the_definitions(
-    hostile_url: str, page: Page, heard: Heard
-) -> None:
-    open_page(page, f"{hostile_url}/data?x={quote(serving.HOSTILE, safe='')}")
+def test_hostile_names_are_text_among_the_definitions(hostile_url: str, kept: Page) -> None:
+    heard = listen(kept)
+    turn_to(kept, f"{hostile_url}/data?x={quote(serving.HOSTILE, safe='')}")
 
-    assert 0 == page.get_by_test_id("stMain").locator(FOREIGN).count()
+    assert 0 == kept.get_by_test_id("stMain").locator(FOREIGN).count()
     assert [] == heard.errors
     assert [] == heard.foreign
 
@@ -172,6 +166,15 @@ def open_page(page: Page, url: str) -> None:
     page.goto(url, wait_until="commit")
     page.get_by_role("heading", level=1).wait_for(timeout=30_000)
     drawn(page)
+
+
+def turn_to(page: Page, url: str) -> None:
+    """Go on to it, where this page is of the same server; else open it."""
+    server = "{0.scheme}://{0.netloc}".format(urlsplit(url))
+    if page.url.startswith(server):
+        go(page, url.removeprefix(server) or "/")
+    else:
+        open_page(page, url)
 
 
 def go(page: Page, address: str) -> None:

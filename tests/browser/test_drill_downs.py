@@ -12,7 +12,7 @@ from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.app import serving
 from tests.browser.conftest import Heard, dashboard
-from tests.browser.test_dashboard import drawn, open_page, parameters
+from tests.browser.test_dashboard import drawn, open_page, parameters, turn_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -48,15 +48,15 @@ def test_each_step_to_a_job_is_a_click_and_each_click_a_step_back(
     assert [] == heard.errors
 
 
-def test_a_cell_of_teams_by_area_is_a_filter(fleet_url: str, page: Page) -> None:
-    page.set_viewport_size({"width": 1280, "height": 2600})
-    open_page(page, f"{fleet_url}/lost-time")
-    cell = page.locator('[class*="st-key-scrolls"] .scatterlayer .point').last
-    click_through(page, lambda: cell, r"area=")
-    settle(page)
+def test_a_cell_of_teams_by_area_is_a_filter(fleet_url: str, kept: Page) -> None:
+    kept.set_viewport_size({"width": 1280, "height": 2600})
+    turn_to(kept, f"{fleet_url}/lost-time")
+    cell = kept.locator('[class*="st-key-scrolls"] .scatterlayer .point').last
+    click_through(kept, lambda: cell, r"area=")
+    settle(kept)
 
-    assert {"team", "area"} == {part.partition("=")[0] for part in parameters(page)}
-    expect(page.get_by_test_id("stMain")).to_contain_text("Looking at unsaved")
+    assert {"team", "area"} == {part.partition("=")[0] for part in parameters(kept)}
+    expect(kept.get_by_test_id("stMain")).to_contain_text("Looking at unsaved")
 
 
 def test_filters_of_a_link_follow_to_other_pages_and_back(fleet_url: str, page: Page) -> None:
@@ -74,22 +74,22 @@ def test_filters_of_a_link_follow_to_other_pages_and_back(fleet_url: str, page: 
     expect(scope(page)).to_contain_text("feed \u00b7 all workloads")
 
 
-def test_a_filter_is_undone_by_going_back_past_it(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/?team=feed")
-    page.get_by_test_id("stMain").get_by_role("button", name="Show the whole fleet").click()
-    expect(page).to_have_url(re.compile(r"/$"))
-    settle(page)
-    page.go_back()
-    expect(page).to_have_url(re.compile(r"team=feed"))
-    settle(page)
+def test_a_filter_is_undone_by_going_back_past_it(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/?team=feed")
+    kept.get_by_test_id("stMain").get_by_role("button", name="Show the whole fleet").click()
+    expect(kept).to_have_url(re.compile(r"/$"))
+    settle(kept)
+    kept.go_back()
+    expect(kept).to_have_url(re.compile(r"team=feed"))
+    settle(kept)
 
-    expect(scope(page)).to_contain_text("feed")
+    expect(scope(kept)).to_contain_text("feed")
 
 
-def test_a_csv_has_the_scope_and_the_period_before(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/lost-time?area=unsaved&team=feed")
-    with page.expect_download() as found:
-        page.get_by_role("button", name="CSV").first.click()
+def test_a_csv_has_the_scope_and_the_period_before(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/lost-time?area=unsaved&team=feed")
+    with kept.expect_download() as found:
+        kept.get_by_role("button", name="CSV").first.click()
     lines = text(found.value).splitlines()
 
     assert "ett_lost-time_unsaved-by-day_feed_20260204_20260303.csv" == (
@@ -101,22 +101,22 @@ def test_a_csv_has_the_scope_and_the_period_before(fleet_url: str, page: Page) -
 
 
 def test_a_table_offers_no_csv_but_that_in_which_no_name_is_a_formula(
-    hostile_url: str, page: Page
+    hostile_url: str, kept: Page
 ) -> None:
-    open_page(page, f"{hostile_url}/jobs")
-    page.get_by_test_id("stDataFrame").hover()
-    expect(page.get_by_role("button", name="Fullscreen")).to_be_visible()
-    [offer] = page.get_by_role("button", name="CSV").all()
-    with page.expect_download() as found:
+    turn_to(kept, f"{hostile_url}/jobs")
+    kept.get_by_test_id("stDataFrame").hover()
+    expect(kept.get_by_role("button", name="Fullscreen")).to_be_visible()
+    [offer] = kept.get_by_role("button", name="CSV").all()
+    with kept.expect_download() as found:
         offer.click()
 
     assert f"'{serving.FORMULA}" in text(found.value).replace('""', '"')
 
 
-def test_a_csv_reads_the_period_before_when_it_is_taken(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/lost-time?days=7")
-    card = page.locator('[class*="st-key-foot-ett_lost-time_teams-by-area"]')
-    with page.expect_download() as found:
+def test_a_csv_reads_the_period_before_when_it_is_taken(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/lost-time?days=7")
+    card = kept.locator('[class*="st-key-foot-ett_lost-time_teams-by-area"]')
+    with kept.expect_download() as found:
         card.get_by_role("button", name="CSV").click()
     head, *rows = text(found.value).splitlines()[1:]
 
@@ -124,11 +124,11 @@ def test_a_csv_reads_the_period_before_when_it_is_taken(fleet_url: str, page: Pa
     assert any(row.split(",")[4] for row in rows)
 
 
-def test_a_figure_is_a_png_of_its_own(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/start-recover")
-    figure = page.get_by_test_id("stPlotlyChart").first
+def test_a_figure_is_a_png_of_its_own(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/start-recover")
+    figure = kept.get_by_test_id("stPlotlyChart").first
     figure.hover()
-    with page.expect_download() as found:
+    with kept.expect_download() as found:
         figure.locator(".modebar-btn").click(force=True)
 
     assert "ett_start-recover_tts-by-day_fleet_20260204_20260303.png" == (
@@ -137,22 +137,22 @@ def test_a_figure_is_a_png_of_its_own(fleet_url: str, page: Page) -> None:
     assert found.value.path().read_bytes().startswith(b"\x89PNG")
 
 
-def test_how_a_figure_is_computed_is_told_with_the_view(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/lost-time")
-    page.get_by_role("button", name="How it is computed").nth(1).click()
-    told = page.get_by_test_id("stPopoverBody")
+def test_how_a_figure_is_computed_is_told_with_the_view(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/lost-time")
+    kept.get_by_role("button", name="How it is computed").nth(1).click()
+    told = kept.get_by_test_id("stPopoverBody")
 
     expect(told).to_contain_text("Share of an area.")
     expect(told).to_contain_text("The view window_team_areas that it reads")
 
 
 @pytest.mark.parametrize("width", [1280, 1920])
-def test_overview_is_two_pages_of_paper_at_most(fleet_url: str, page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    open_page(page, fleet_url)
-    settle(page)
+def test_overview_is_two_pages_of_paper_at_most(fleet_url: str, kept: Page, width: int) -> None:
+    kept.set_viewport_size({"width": width, "height": 900})
+    turn_to(kept, fleet_url)
+    settle(kept)
 
-    assert 2 >= len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True)))
+    assert 2 >= len(re.findall(rb"/Type\s*/Page\b", kept.pdf(prefer_css_page_size=True)))
 
 
 def test_what_got_worse_leads_to_its_evidence(tmp_path: Path, page: Page, heard: Heard) -> None:
