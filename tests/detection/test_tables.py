@@ -66,42 +66,53 @@ def warehouse(loaded: Path, tmp_path: Path) -> Path:
     return tmp_path / "warehouse"
 
 
-def test_of_stages_only_those_of_starting_and_stopping_are_watched(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two jobs of stages, each of a team of its own."""
+    warehouse = tmp_path_factory.mktemp("staged") / "warehouse"
+    dump = write_dump(warehouse.with_name("events.jsonl"), in_stages() + recompiling())
+
+    assert 0 == ingest(warehouse, dump, "--as-of", "2026-03-05T00:00:00Z")
+    return warehouse
+
+
+def in_stages() -> list[dict[str, object]]:
     phases = ("trainer_init", "training", "evaluation", "checkpoint_save", "shutdown")
     told = life("staged", team="feed")
     told[1]["ts"] = STARTED_AT + 5  # training begins behind the first of them
-    told += [
+    return told + [
         told[0]
         | {"event": "phase_start", "phase": phase, "stage": "part"}
         | {"ts": STARTED_AT + place * 10, "end_ts": STARTED_AT + place * 10 + 5}
         for place, phase in enumerate(phases)
     ]
-    dump = write_dump(tmp_path / "events.jsonl", told)
 
-    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", "2026-03-05T00:00:00Z")
+
+def test_of_stages_only_those_of_starting_and_stopping_are_watched(staged: Path) -> None:
     assert [("shutdown_part_seconds",), ("trainer_init_part_seconds",)] == rows(
-        tmp_path / "warehouse",
+        staged,
         "select metric from quiet_series where team = 'feed' and metric like '%_part_seconds' "
         "order by metric",
     )
 
 
-def test_of_a_stage_what_came_before_the_first_batch_is_watched(tmp_path: Path) -> None:
-    told = life("recompiling", team="feed")
+def recompiling() -> list[dict[str, object]]:
+    told = life("recompiling", team="ads")
     # the first two before it, of two ranks; graphs that break make more of them in a longer run
-    told += [
+    return told + [
         told[0]
         | {"event": "phase_start", "phase": "pt2_compile", "stage": "graph", "rank": rank}
         | {"ts": STARTED_AT + start, "end_ts": STARTED_AT + end}
         for rank, start, end in ((0, 0, 5), (1, 2, 10), (0, 100, 130), (1, 101, 133))
     ]
-    dump = write_dump(tmp_path / "events.jsonl", told)
 
-    assert 0 == ingest(tmp_path / "warehouse", dump, "--as-of", "2026-03-05T00:00:00Z")
-    kept_us = kept(tmp_path / "warehouse", "select us, startup_us from stage_facts_kept")
-    assert [(43_000_000, 10_000_000)] == kept_us
+
+def test_of_a_stage_what_came_before_the_first_batch_is_watched(staged: Path) -> None:
+    facts = "select us, startup_us from stage_facts_kept where stage = 'graph'"
+
+    assert [(43_000_000, 10_000_000)] == kept(staged, facts)
     cells = "select distinct amount_us from series_cells_kept where metric like '%graph_seconds'"
-    assert [(10_000_000,)] == kept(tmp_path / "warehouse", cells)
+    assert [(10_000_000,)] == kept(staged, cells)
 
 
 @pytest.mark.parametrize(("known", "sizes"), [(True, {3}), (False, {-1})])
@@ -313,22 +324,28 @@ def test_the_detector_runs_for_a_roll_out_which_it_may_have_to_name(
     assert [("driver 570",)] == rows(warehouse, "select name from changes")
 
 
-def test_a_roll_out_without_a_name_is_shown_as_none(tmp_path: Path) -> None:
-    change = {"ts": "2026-01-07T00:00:00Z", "event": "change", "description": "driver 570"}
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Roll-outs of several teams, and one without a name."""
+    warehouse = tmp_path_factory.mktemp("changed") / "warehouse"
+    change = {"ts": "2026-01-07T00:00:00Z", "event": "change"}
+    named = change | {"name": "driver 570"}
+    told = [named | {"team": team} for team in ("ads", "fleet", "fleet (team)")]
+    told += [named, change | {"description": "no name"}]
 
-    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "change.jsonl", [change]))
-    assert [("(none)", "driver 570")] == rows(
-        tmp_path / "warehouse", "select name, description from changes"
+    assert 0 == ingest(warehouse, write_dump(warehouse.with_name("change.jsonl"), told))
+    return warehouse
+
+
+def test_a_roll_out_without_a_name_is_shown_as_none(changed: Path) -> None:
+    assert [("(none)", "no name")] == rows(
+        changed, "select name, description from changes where name <> 'driver 570'"
     )
 
 
-def test_a_roll_out_names_a_team_as_its_attempts_do(tmp_path: Path) -> None:
-    change = {"ts": "2026-01-07T00:00:00Z", "event": "change", "name": "driver 570"}
-    told = [change | {"team": team} for team in ("ads", "fleet", "fleet (team)")] + [change]
-
-    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "change.jsonl", told))
+def test_a_roll_out_names_a_team_as_its_attempts_do(changed: Path) -> None:
     assert [("ads",), ("fleet (team)",), ("fleet (team) (team)",), (None,)] == rows(
-        tmp_path / "warehouse", "select team from changes order by team nulls last"
+        changed, "select team from changes where name = 'driver 570' order by team nulls last"
     )
 
 
