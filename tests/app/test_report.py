@@ -252,15 +252,18 @@ def test_what_did_not_happen_is_said_and_nothing_is_measured_of_it(
 def test_the_causes_say_of_how_many_they_are(
     warehouse: Path, capsys: pytest.CaptureFixture[str], causes: int, said: str
 ) -> None:
+    failed: dict[str, Any] = {"trains": 600.0, "outcome": "failed"}
     start = datetime(2026, 2, 24, 6)
     stopped = (
-        dumps.attempt(f"{n}", 1, start, trains=600.0, outcome="failed", category=f"user_code/{n}")
-        for n in range(causes)
+        dumps.attempt(f"{of}-{n}", 1, start, category=f"user_code/{n}", team=f"of-{of}", **failed)
+        for of in (12, 10)
+        for n in range(of)
     )
     dumps.ingest(warehouse, [event for each in stopped for event in each], datetime(2026, 3, 2))
     capsys.readouterr()
-    texts = [written(capsys, "--week", WEEK, "--format", kind) for kind in ("md", "html")]
-    listed = told(capsys, "--week", WEEK)["causes"]
+    of_team = ("--week", WEEK, "--team", f"of-{causes}")
+    texts = [written(capsys, *of_team, "--format", kind) for kind in ("md", "html")]
+    listed = told(capsys, *of_team)["causes"]
 
     assert all(f"The dearest causes first{said}." in each for each in texts)
     assert 10 == len(listed)
