@@ -57,14 +57,33 @@ def fleet_events() -> list[Event]:
     ]
 
 
+def odd_events() -> list[Event]:
+    """Jobs of another team that are told of in part, or lose next to nothing."""
+    ones: dict[str, Any] = {"team": "odd", "trains": 2000, "saves_every": 900, "blocked": 2.0}
+    in_mid_run = attempt("mid-run", 1, START, trains=9000, team="odd")
+    trains = next(n for n, event in enumerate(in_mid_run) if event.get("phase") == "training")
+    cut = attempt("cut", 1, START, trains=3000, saves_every=1000, outcome="failed", team="odd")
+    [*_, last] = [event for event in cut if event.get("phase") == "checkpoint_save"]
+    del last["end_ts"]
+    return [
+        *attempt("small", 1, START, gpus=8, **ones),
+        *attempt("unknown", 1, START, gpus=None, **ones),
+        *in_mid_run[trains:],
+        *attempt("late", 2, START, trains=0, outcome="failed", team="odd"),
+        *attempt("later", 3, START, trains=9000, team="odd"),
+        *cut,
+    ]
+
+
 @pytest.fixture(scope="module")
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ingest(tmp_path_factory.mktemp("jobs"), fleet_events(), START + timedelta(days=1))
+    events = [*fleet_events(), *odd_events()]
+    return ingest(tmp_path_factory.mktemp("jobs"), events, START + timedelta(days=1))
 
 
 @pytest.fixture
 def jobs(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The warehouse of the three jobs; read it only."""
+    """The warehouse of these jobs; read it only."""
     monkeypatch.setenv("ETT_WAREHOUSE", str(ingested))
     data.pin()
     return ingested
@@ -94,13 +113,7 @@ def test_what_a_job_lost_is_told_over_all_of_its_attempts(jobs: Path) -> None:
     assert f"Lost by all attempts, in GPU-hours: {told}." in markdown(open_page(JOB, job="staged"))
 
 
-def test_what_a_job_lost_is_never_rounded_to_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    small = attempt("small", 1, START, trains=2000, saves_every=900, blocked=2.0, gpus=8)
-    unknown = attempt("unknown", 1, START, trains=2000, saves_every=900, blocked=2.0, gpus=None)
-    ingest(tmp_path, [*small, *unknown], START + timedelta(days=1))
+def test_what_a_job_lost_is_never_rounded_to_nothing(jobs: Path) -> None:
     told = {job: markdown(open_page(JOB, job=job)) for job in ("small", "unknown")}
 
     assert (
@@ -201,27 +214,16 @@ def test_one_that_still_runs_is_not_said_to_have_ended(
 
 
 def test_why_one_that_is_first_heard_of_in_mid_run_has_no_time_to_start_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    jobs: Path,
 ) -> None:
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    told = attempt("cut", 1, START, trains=9000)
-    trains = next(n for n, event in enumerate(told) if event.get("phase") == "training")
-    ingest(tmp_path, told[trains:], START + timedelta(days=1))
-    page = open_page(JOB, job="cut")
+    page = open_page(JOB, job="mid-run")
     start = next(metric for metric in page.metric if metric.label == "Time to start")
 
     assert words.UNKNOWN == start.value
     assert any(caption.value == "first heard of in mid-run" for caption in page.caption)
 
 
-def test_of_an_attempt_that_no_dump_tells_of_nothing_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    died = attempt("late", 2, START, trains=0, outcome="failed")
-    trained = attempt("later", 3, START, trains=9000)
-    ingest(tmp_path, [*died, *trained], START + timedelta(days=1))
-
+def test_of_an_attempt_that_no_dump_tells_of_nothing_is_said(jobs: Path) -> None:
     for job in ("late", "later"):
         told = [caption.value for caption in open_page(JOB, job=job).caption]
 
@@ -347,14 +349,7 @@ def test_near_jobs_are_found_by_part_case_and_letter(jobs: Path, near: str) -> N
     assert "staged" in data.frame(one_job.LIKE, near)["job_id"]
 
 
-def test_a_save_that_was_cut_off_is_told_from_a_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    told = attempt("cut", 1, START, trains=3000, saves_every=1000, outcome="failed")
-    [*_, last] = [event for event in told if event.get("phase") == "checkpoint_save"]
-    del last["end_ts"]
-    ingest(tmp_path, told, START + timedelta(days=1))
+def test_a_save_that_was_cut_off_is_told_from_a_checkpoint(jobs: Path) -> None:
     page = open_page(JOB, job="cut")
     [timeline, *_] = [json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")]
     ticks = [trace for trace in timeline if trace.get("name", "").startswith("save")]
