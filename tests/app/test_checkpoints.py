@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,6 +15,7 @@ import queries
 from app import saves
 from app.charts.saving import agreement
 from app.palette import LIGHT
+from app.warehouse import connect
 from queries import model
 from tests.app import serving
 from tests.app.dumps import STARTUP, Event, attempt, ingest
@@ -59,7 +62,8 @@ def saved(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def macro(folder: Path, sql: str, *parameters: object) -> list[dict[str, object]]:
-    with duckdb.connect(str(queries.published(folder)), read_only=True) as connection:
+    # as the pages do, which may have it open: one process cannot open a file in two ways
+    with closing(connect(queries.published(folder))) as connection:
         return rows(connection, sql, *parameters)
 
 
@@ -201,8 +205,12 @@ def test_the_gain_is_what_the_interval_costs_above_the_best(ingested: Path) -> N
     assert pytest.approx(4 * 3600 * 64 * share) == found["rarely"]["gain_seconds"]
 
 
-def test_no_interval_costs_more_than_the_whole_train_loop(tmp_path: Path) -> None:
-    """`rare` saves every four hours in a team that is stopped 24 times a day."""
+def odd_savers() -> list[Event]:
+    """Teams that save in ways of their own. That of `rare`, each four hours, is stopped 24 times a
+    day.
+    """
+    base = {"job_id": "at-once", "attempt": 1, "event": "phase_start", "phase": "checkpoint_save"}
+    at, until = (f"{START + timedelta(seconds=each):%Y-%m-%dT%H:%M:%SZ}" for each in (300, 310))
     short = [
         event
         for number in range(1, 25)
@@ -213,12 +221,27 @@ def test_no_interval_costs_more_than_the_whole_train_loop(tmp_path: Path) -> Non
             trains=600,
             saves_every=200,
             outcome="failed",
+            team="stopped",
         )
     ]
-    rare = attempt("rare", 1, START, trains=9 * 3600, saves_every=4 * 3600)
-    ingest(tmp_path, [*short, *rare], START + timedelta(days=3))
+    ended: dict[str, Any] = {"trains": 6000, "saves_every": 600, "outcome": "failed"}
+    return [
+        *short,
+        *attempt("rare", 1, START, trains=9 * 3600, saves_every=4 * 3600, team="stopped"),
+        *attempt("plain", 1, START, blocked=0, team="ends-alone", **ended),
+        *attempt("at-once", 1, START, trains=600, outcome="failed", team="at-once"),
+        *({**base, "ts": at, "end_ts": until, "step": step} for step in (1, 2, 3)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ingest(tmp_path_factory.mktemp("odd"), odd_savers(), START + timedelta(days=3))
+
+
+def test_no_interval_costs_more_than_the_whole_train_loop(odd: Path) -> None:
     days = START.date(), START.date() + timedelta(days=2)
-    found = macro(tmp_path, "from checkpoint_gains('fleet', 'all', $1, $2, 'wall')", *days)
+    found = macro(odd, "from checkpoint_gains('stopped', 'all', $1, $2, 'wall')", *days)
     [gain] = [row["gain_seconds"] for row in found if row["job_id"] == "rare"]
     per_day = 24 * 86400 / (24 * 600 + 9 * 3600)
 
@@ -226,31 +249,24 @@ def test_no_interval_costs_more_than_the_whole_train_loop(tmp_path: Path) -> Non
 
 
 def test_saves_of_which_the_end_alone_is_told_have_no_best_interval(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    odd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    told = attempt("plain", 1, START, trains=6e3, saves_every=600, blocked=0, outcome="failed")
-    ingest(tmp_path, told, START + timedelta(days=1))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(odd))
     [habits] = macro(
-        tmp_path, "from modelled_checkpoints('fleet', 'all', $1, $1, 'gpu')", START.date()
+        odd, "from modelled_checkpoints('ends-alone', 'all', $1, $1, 'gpu')", START.date()
     )
 
     assert (600, 0) == (habits["interval_seconds"], habits["blocked_seconds"])
     assert (None, None) == (habits["best_interval_seconds"], habits["gain_seconds"])
 
-    page = open_page(CHECKPOINTS, days="7")
+    page = open_page(CHECKPOINTS, days="7", team="ends-alone")
 
     assert any("their ends alone are told, and not what they block" in text for text in said(page))
 
 
-def test_saves_that_began_at_one_instant_have_no_interval(tmp_path: Path) -> None:
-    base = {"job_id": "at-once", "attempt": 1, "event": "phase_start", "phase": "checkpoint_save"}
-    at, until = (f"{START + timedelta(seconds=each):%Y-%m-%dT%H:%M:%SZ}" for each in (300, 310))
-    together = [{**base, "ts": at, "end_ts": until, "step": step} for step in (1, 2, 3)]
-    told = attempt("at-once", 1, START, trains=600, outcome="failed")
-    ingest(tmp_path, [*told, *together], START + timedelta(days=1))
+def test_saves_that_began_at_one_instant_have_no_interval(odd: Path) -> None:
     [habits] = macro(
-        tmp_path, "from modelled_checkpoints('fleet', 'all', $1, $1, 'gpu')", START.date()
+        odd, "from modelled_checkpoints('at-once', 'all', $1, $1, 'gpu')", START.date()
     )
 
     assert (None, None) == (habits["interval_seconds"], habits["modelled_blocked_seconds"])
@@ -452,22 +468,25 @@ def test_what_is_to_gain_of_what_still_runs_is_compared_with_no_days_before(
     begins, heard = START, START + timedelta(days=14, hours=3)
     events = [
         event
+        for team in ("runs-on", "ended")
         for day in range(14)
         for event in attempt(
-            f"day-{day}",
+            f"{team}-{day}",
             1,
             START + timedelta(days=day),
             trains=10 * 3600.0,
             saves_every=7200.0,
             outcome="failed",
+            team=team,
         )
     ]
     trains = (heard - begins).total_seconds() - STARTUP
-    long = attempt("long", 1, begins, trains=trains, saves_every=7200.0)
+    long = attempt("long", 1, begins, trains=trains, saves_every=7200.0, team="runs-on")
     # what says no more than that the source goes on is of no attempt that trained
-    alive = [{**long[0], "job_id": "other"}, {**long[-1], "job_id": "other"}]
-    ingest(tmp_path, events + (long[:-1] if runs_on else alive), heard + timedelta(hours=1))
-    page = open_page(CHECKPOINTS, days="7")
+    other = {"job_id": "other", "team": "ended"}
+    alive = [{**long[0], **other}, {**long[-1], **other}]
+    ingest(tmp_path, events + long[:-1] + alive, heard + timedelta(hours=1))
+    page = open_page(CHECKPOINTS, days="7", team="runs-on" if runs_on else "ended")
     [gain] = [metric for metric in page.metric if metric.label == "To gain, GPU-hours"]
 
     assert is_compared == bool(gain.delta)
