@@ -5,10 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -41,49 +45,55 @@ def jobs(warehouse: Path) -> list[str]:
 # Links
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Path:
-    """A folder beside the one that is read."""
-    (tmp_path / "elsewhere").mkdir()
-    write_dump(tmp_path / "elsewhere" / "secret.jsonl", life("secret"))
-    return tmp_path / "elsewhere"
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An ingest of folders and files, among them links, and what it said."""
+
+    folder: Path
+    said: str
+
+    def jobs(self, *names: str) -> list[str]:
+        return [job for job in jobs(self.folder / "warehouse") if job in names]
 
 
-def test_a_link_in_a_folder_does_not_lead_out_and_is_named(
-    tmp_path: Path, dump: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (dump.parent / "file.jsonl").symlink_to(elsewhere / "secret.jsonl")
-    (dump.parent / "up.jsonl").symlink_to("../elsewhere/secret.jsonl")
-    (dump.parent / "folder").symlink_to(elsewhere)
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Linked:
+    folder = tmp_path_factory.mktemp("linked")
+    for job in ("good", "secret", "named file", "named folder", "of the folder"):
+        (folder / job).mkdir()
+        write_dump(folder / job / "dump.jsonl", life(job))
+    (folder / "good" / "file.jsonl").symlink_to(folder / "secret" / "dump.jsonl")
+    (folder / "good" / "up.jsonl").symlink_to("../secret/dump.jsonl")
+    (folder / "good" / "folder").symlink_to(folder / "secret")
+    (folder / "links").mkdir()
+    (folder / "links" / "file.jsonl").symlink_to(folder / "named file" / "dump.jsonl")
+    (folder / "links" / "folder").symlink_to(folder / "named folder")
+    (folder / "of the folder" / "a").mkdir()
+    (folder / "of the folder" / "a" / "latest.jsonl").symlink_to("../dump.jsonl")
+    (folder / "of the folder" / "again").symlink_to("a")
+    given = ("good", "links/file.jsonl", "links/folder", "of the folder")
+    with redirect_stdout(StringIO()) as out:
+        assert 0 == ingest(folder / "warehouse", *(folder / path for path in given))
+    return Linked(folder, out.getvalue())
 
-    assert 0 == ingest(tmp_path / "warehouse", dump.parent)
-    assert ["good"] == jobs(tmp_path / "warehouse")
 
-    said = capsys.readouterr().out
+def test_a_link_in_a_folder_does_not_lead_out_and_is_named(linked: Linked) -> None:
+    assert ["good"] == linked.jobs("good", "secret")
+
     for name in ("file.jsonl", "up.jsonl", "folder"):
-        place = dump.parent / name
-        assert f"cannot read {place}: is a link out of its folder. Name it to read it" in said
+        place = linked.folder / "good" / name
+        assert f"cannot read {place}: is a link out of its folder. Name it to read it" in (
+            linked.said
+        )
 
 
-def test_a_link_that_is_named_is_followed(tmp_path: Path, dump: Path, elsewhere: Path) -> None:
-    (dump.parent / "file.jsonl").symlink_to(elsewhere / "secret.jsonl")
-    (tmp_path / "folder").symlink_to(elsewhere)
-
-    assert 0 == ingest(tmp_path / "one", dump.parent / "file.jsonl")
-    assert 0 == ingest(tmp_path / "two", tmp_path / "folder")
-    assert [["secret"], ["secret"]] == [jobs(tmp_path / "one"), jobs(tmp_path / "two")]
+def test_a_link_that_is_named_is_followed(linked: Linked) -> None:
+    assert ["named file", "named folder"] == linked.jobs("named file", "named folder")
 
 
-def test_a_link_to_a_file_of_the_same_folder_is_that_file(
-    tmp_path: Path, dump: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (dump.parent / "a").mkdir()
-    (dump.parent / "a" / "latest.jsonl").symlink_to("../good.jsonl")
-    (dump.parent / "again").symlink_to("a")
-
-    assert 0 == ingest(tmp_path / "warehouse", dump.parent)
-    assert ["good"] == jobs(tmp_path / "warehouse")
-    assert "cannot read" not in capsys.readouterr().out
+def test_a_link_to_a_file_of_the_same_folder_is_that_file(linked: Linked) -> None:
+    assert ["of the folder"] == linked.jobs("of the folder")
+    assert f"cannot read {linked.folder / 'of the folder'}" not in linked.said
 
 
 # Archives
@@ -142,13 +152,13 @@ def zeros(megabytes: int) -> bytes:
     return bytes(megabytes * MEGABYTE)
 
 
-def one_line(megabytes: int) -> bytes:
-    line = dump_line() + b"\n"
+def one_line(megabytes: int, job: str = "bomb") -> bytes:
+    line = dump_line(job) + b"\n"
     return line * (megabytes * MEGABYTE // len(line))
 
 
-def dump_line() -> bytes:
-    return b'{"ts": 1772323200, "event": "alive", "job_id": "bomb"}'
+def dump_line(job: str = "bomb") -> bytes:
+    return json.dumps({"ts": 1_772_323_200, "event": "alive", "job_id": job}).encode()
 
 
 @pytest.mark.usefixtures("small_limit")
@@ -187,18 +197,16 @@ def test_a_bomb_is_left_aside_and_the_others_load(
 
 
 @pytest.mark.usefixtures("small_limit")
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_what_the_settings_allow_is_no_bomb(
-    tmp_path: Path,
-    pack: Callable[[bytes], bytes],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ett.toml").write_text("unpacked_ratio = 100_000")
     monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
-    (tmp_path / "repeats").write_bytes(pack(one_line(4)))
+    (tmp_path / "repeats.gz").write_bytes(gzip.compress(one_line(4, "in gzip")))
+    (tmp_path / "repeats.zst").write_bytes(zstandard.compress(one_line(4, "in zstd")))
 
-    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "repeats")
-    assert ["bomb"] == jobs(tmp_path / "warehouse")
+    assert 0 == ingest(tmp_path / "warehouse", *tmp_path.glob("repeats.*"))
+    assert ["in gzip", "in zstd"] == jobs(tmp_path / "warehouse")
 
 
 @pytest.mark.usefixtures("small_limit")
