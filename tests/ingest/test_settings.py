@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging.handlers
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -175,42 +177,42 @@ def test_events_that_carry_much_of_their_own_fit_in_less_memory_than_is_allowed_
 
 
 def test_the_command_ends_with_2_and_touches_nothing_where_a_setting_is_wrong(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, "time_zone = 'UTC'")
-    done = run(
-        tmp_path / "warehouse",
-        write_dump(tmp_path / "dump.jsonl", life("a")),
-        environment={"ETT_CONFIG": str(path)},
-    )
+    monkeypatch.setenv("ETT_CONFIG", str(path))
+    status = ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", life("a")))
+    out, err = capsys.readouterr()
 
-    assert (2, "") == (done.status, done.out)
-    assert f"ett-ingest: {path}: 'time_zone' is no setting." in done.err
+    assert (2, "") == (status, out)
+    assert f"ett-ingest: {path}: 'time_zone' is no setting." in err
     assert not (tmp_path / "warehouse").exists()
 
 
 def test_a_settings_file_that_is_named_and_missing_is_not_taken_for_the_defaults(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = run(
-        tmp_path / "warehouse",
-        write_dump(tmp_path / "dump.jsonl", life("a")),
-        environment={"ETT_CONFIG": str(tmp_path / "gone.toml")},
-    )
+    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "gone.toml"))
+    status = ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", life("a")))
 
-    assert 2 == done.status
-    assert f"ETT_CONFIG names {tmp_path / 'gone.toml'}, which does not exist." in done.err
+    assert 2 == status
+    assert (
+        f"ETT_CONFIG names {tmp_path / 'gone.toml'}, which does not exist."
+        in capsys.readouterr().err
+    )
 
 
 def test_settings_behind_a_link_that_leads_nowhere_are_not_taken_for_the_defaults(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dump = write_dump(tmp_path / "dump.jsonl", life("a"))
     (tmp_path / "ett.toml").symlink_to("not-mounted/ett.toml")
-    done = run(tmp_path / "warehouse", dump, folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    status = ingest(tmp_path / "warehouse", dump)
+    err = capsys.readouterr().err
 
-    assert 2 == done.status, done.err
-    assert "ett.toml is a link that leads nowhere. Mend it, or remove it" in done.err
+    assert 2 == status, err
+    assert "ett.toml is a link that leads nowhere. Mend it, or remove it" in err
 
 
 def test_an_empty_variable_names_nothing(tmp_path: Path) -> None:
@@ -273,42 +275,57 @@ def test_a_target_that_changes_is_published_though_no_dump_is_new(
     assert [("ads", 0.5), ("fleet", 0.9)] == rows(tmp_path / "warehouse", "from targets")
 
 
-def test_a_target_of_a_team_really_called_other_is_not_that_of_the_small_teams(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, "[targets]\nother = 0.5")))
-    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", life("a", team="other")))
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A warehouse of jobs of settings that do not all hold for one of them, and what is warned."""
 
+    warehouse: Path
+    warnings: list[str]
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
+    folder = tmp_path_factory.mktemp("tuned")
+    text = (
+        "[targets]\nother = 0.5\nads = 0.5\nasd = 0.9\n"
+        '[exclude]\npartitions = ["deb*", "debgu"]\nnames = ["smoke_?", "smokee"]'
+    )
+    told = [
+        *life("a", partition="debug", name="smoke_1"),
+        *life("b", team="ads"),
+        *life("c", team="other"),
+    ]
+    warned = logging.handlers.BufferingHandler(capacity=1_000)
+    logger = logging.getLogger("ingest")
+    logger.addHandler(warned)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ETT_CONFIG", str(written(folder, text)))
+        ingest(folder / "warehouse", write_dump(folder / "dump.jsonl", told))
+    logger.removeHandler(warned)
+    return Tuned(folder / "warehouse", [record.getMessage() for record in warned.buffer])
+
+
+def test_a_target_of_a_team_really_called_other_is_not_that_of_the_small_teams(
+    tuned: Tuned,
+) -> None:
     assert [("fleet", 0.9), ("other (team)", 0.5)] == rows(
-        tmp_path / "warehouse",
+        tuned.warehouse,
         "select distinct team, targets.ett_ratio from targets join team_day using (team) "
-        "order by team",
+        "where team <> 'ads' order by team",
     )
 
 
-def test_a_target_that_holds_for_no_team_is_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, "[targets]\nads = 0.5\nasd = 0.9")))
-    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", life("a", team="ads")))
-
-    [warning] = [record.getMessage() for record in caplog.records if "targets" in record.message]
+def test_a_target_that_holds_for_no_team_is_warned_of(tuned: Tuned) -> None:
+    [warning] = [told for told in tuned.warnings if "targets" in told]
     assert "holds for nobody where it says 'asd':" in warning
 
 
-def test_an_exclusion_that_matches_no_job_is_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    text = '[exclude]\npartitions = ["deb*", "debgu"]\nnames = ["smoke_?", "smokee"]'
-    monkeypatch.setenv("ETT_CONFIG", str(written(tmp_path, text)))
-    job = life("a", partition="debug", name="smoke_1")
-    ingest(tmp_path / "warehouse", write_dump(tmp_path / "dump.jsonl", [*job, *life("b")]))
-
+def test_an_exclusion_that_matches_no_job_is_warned_of(tuned: Tuned) -> None:
     assert [
         "where its partitions say 'debgu': no job has such a one",
         "where its names say 'smokee': no job has such a one",
     ] == [
-        record.getMessage().removeprefix("[exclude] of ett.toml excludes nothing ")
-        for record in caplog.records
-        if "[exclude]" in record.getMessage()
+        told.removeprefix("[exclude] of ett.toml excludes nothing ")
+        for told in tuned.warnings
+        if "[exclude]" in told
     ]
