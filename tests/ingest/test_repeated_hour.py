@@ -21,7 +21,8 @@ from ingest.collectors.torchelastic_agent import messages_in
 from ingest.collectors.training_log import TRAINING_LOG
 from tests.ingest.both_ways import told
 from tests.ingest.torchelastic_dumps import BEGUN, begins, events_of, fails, starts, table, written
-from tests.ingest.warehouses import contents, run
+from tests.ingest.warehouses import contents
+from tests.queries.engine import ingest
 
 BERLIN = ZoneInfo("Europe/Berlin")
 PUT_BACK = datetime(2026, 10, 25, 1, tzinfo=UTC)  # from 03:00 to 02:00 in Berlin
@@ -282,7 +283,7 @@ def test_nothing_hangs_in_the_hour_that_comes_twice(tmp_path: Path) -> None:
         place = tmp_path / zone.key
         place.mkdir(parents=True)
         (place / "night.log").write_text("\n".join(night(zone)) + "\n")
-        assert 0 == run(place / "wh", "--timezone", zone.key, place / "night.log").status
+        assert 0 == ingest(place / "wh", "--timezone", zone.key, place / "night.log")
         told[zone.key] = contents(place / "wh", ("area_by_attempt", "attempts", "identity_by_day"))
 
     assert told["UTC"] == told["Europe/Berlin"]
