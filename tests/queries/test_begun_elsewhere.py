@@ -86,29 +86,32 @@ def test_a_rule_makes_them_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_numbered_folders_are_runs_where_the_later_goes_on_from_no_save(tmp_path: Path) -> None:
-    for project, first, saves in (("anew", 0, [15]), ("on", 15, [15]), ("unsaved", 0, [])):
-        folder = tmp_path / "fleet" / project
-        write(folder / "1153/train.log", 0, sightings(0, 0), saves=saves)
-        write(folder / "1154/train.log", 900, sightings(900, first))
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of projects that number their runs, and the warehouse of them."""
+    folder = tmp_path_factory.mktemp("numbered")
+    stories = (("anew", 0, [15]), ("on", 15, [15]), ("unsaved", 0, []), ("early", 0, [1]))
+    for project, first, saves in stories:
+        write(folder / f"fleet/{project}/1153/train.log", 0, sightings(0, 0), saves=saves)
+        write(folder / f"fleet/{project}/1154/train.log", 900, sightings(900, first))
 
-    ingest(tmp_path / "warehouse", tmp_path / "fleet")
+    ingest(folder / "warehouse", folder / "fleet")
+    return folder
 
+
+def test_numbered_folders_are_runs_where_the_later_goes_on_from_no_save(numbered: Path) -> None:
     said = (
-        f"logs of tries before it lie in {tmp_path}/fleet/anew/1153/; "
-        f"its own, in {tmp_path}/fleet/anew/1154/, begin anew with step 1"
+        f"logs of tries before it lie in {numbered}/fleet/anew/1153/; "
+        f"its own, in {numbered}/fleet/anew/1154/, begin anew with step 1"
     )
     at = "at 2026-03-01T10:15:10.000Z"
-    assert [("anew", 2, f"{said} {at}")] == rows(tmp_path / "warehouse", ANOMALIES)
+    assert [("anew", 2, f"{said} {at}")] == rows(numbered / "warehouse", ANOMALIES)
 
 
-def test_a_save_of_no_later_step_is_none_to_go_on_from(tmp_path: Path) -> None:
-    write(tmp_path / "exps/1153/train.log", 0, sightings(0, 0), saves=[1])
-    write(tmp_path / "exps/1154/train.log", 900, sightings(900, 0))
+def test_a_save_of_no_later_step_is_none_to_go_on_from(numbered: Path) -> None:
+    told = rows(numbered / "warehouse", ANOMALIES)
 
-    ingest(tmp_path / "warehouse", tmp_path / "exps")
-
-    assert [] == rows(tmp_path / "warehouse", ANOMALIES)
+    assert [] == [job for job, _, _ in told if job == "early"]
 
 
 def test_tries_are_told_of_where_none_before_lay_there_and_one_began_no_earlier(

@@ -281,16 +281,27 @@ def test_the_ett_of_a_job_is_of_its_gpu_time(tmp_path: Path) -> None:
     assert 99 * 3600 == lost["lost_gpu_seconds"]
 
 
-@pytest.mark.parametrize(
-    ("phase", "failed_rank", "good"),
-    [("checkpoint_save", None, 40), ("checkpoint_save", 3, 0), ("checkpoint_upload", 3, 0)],
-)
-def test_what_all_ranks_tell_at_the_same_instants_is_one_save(
-    tmp_path: Path, phase: str, failed_rank: int | None, good: int
-) -> None:
-    """Where the line of a rank that failed stands among its equals changes nothing."""
+# a phase that all ranks tell of, and the rank of which it failed -> how many were good
+TOLD_BY_ALL = {
+    ("checkpoint_save", None): 40,
+    ("checkpoint_save", 3): 0,
+    ("checkpoint_upload", 3): 0,
+}
+
+
+@pytest.fixture(scope="module")
+def told_by_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of a job for each of them."""
+    folder = tmp_path_factory.mktemp("told-by-all")
+    told = [event for phase, rank in TOLD_BY_ALL for event in saved_by_all(phase, rank)]
+
+    assert 0 == ingest(folder / "warehouse", write_dump(folder / "events.jsonl", told))
+    return folder / "warehouse"
+
+
+def saved_by_all(phase: str, failed_rank: int | None) -> list[dict[str, Any]]:
     begun, told = 1_772_438_400, list[dict[str, Any]]()
-    base = {"job_id": "t", "event": "phase_start"}
+    base = {"job_id": f"{phase} {failed_rank}", "event": "phase_start"}
     for save in range(40):
         at = begun + 100 * (save + 1)
         told.append({**base, "ts": at - 100, "end_ts": at, "phase": "training"})
@@ -300,10 +311,18 @@ def test_what_all_ranks_tell_at_the_same_instants_is_one_save(
         told += [
             {**span, "phase": phase, "rank": rank, "ok": rank != failed_rank} for rank in range(8)
         ]
-    told.append({"job_id": "t", "event": "attempt_end", "ts": begun + 4100, "outcome": "failed"})
+    return [*told, {**base, "event": "attempt_end", "ts": begun + 4100, "outcome": "failed"}]
 
-    assert 0 == ingest(tmp_path / "warehouse", write_dump(tmp_path / "events.jsonl", told))
-    [attempt] = table(tmp_path / "warehouse", "from attempts")
+
+@pytest.mark.parametrize(
+    ("phase", "failed_rank", "good"), [(*told, good) for told, good in TOLD_BY_ALL.items()]
+)
+def test_what_all_ranks_tell_at_the_same_instants_is_one_save(
+    told_by_all: Path, phase: str, failed_rank: int | None, good: int
+) -> None:
+    """Where the line of a rank that failed stands among its equals changes nothing."""
+    job = f"{phase} {failed_rank}"
+    [attempt] = table(told_by_all, "from attempts where job_id = ?", [job])
     # 100 s to the first capture, then 90 s between a save and the next
     assert (100 + 39 * 90 if good else 0) == attempt["effective_seconds"]
     if phase == "checkpoint_save":
