@@ -124,20 +124,30 @@ def test_kills_and_resumes_of_one_logger_are_attempts_of_one_job(
     ] == rows(warehouse, "select job_id, attempt, outcome from attempts order by attempt")
 
 
-@pytest.mark.parametrize(
-    "case", ["clean_run", "preempt_resume_next_step", "running_no_end", "two_disruptions_rollback"]
-)
+CASES = ("clean_run", "preempt_resume_next_step", "running_no_end", "two_disruptions_rollback")
+
+
+@pytest.fixture(scope="module")
+def goodput(real_logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    warehouse = tmp_path_factory.mktemp("goodput") / "warehouse"
+    ingest(warehouse, *(real_logs / "goodput" / f"{case}.jsonl" for case in CASES))
+    return warehouse
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_goodput_is_what_the_simulator_says_and_not_what_the_library_says(
-    case: str, real_logs: Path, tmp_path: Path
+    case: str, real_logs: Path, goodput: Path
 ) -> None:
-    ingest(tmp_path / "warehouse", real_logs / "goodput" / f"{case}.jsonl")
     [(effective, wall, queue)] = rows(
-        tmp_path / "warehouse",
-        "select sum(effective_seconds), sum(wall_seconds), sum(queue_seconds) from attempts",
+        goodput,
+        "select sum(effective_seconds), sum(wall_seconds), sum(queue_seconds) from attempts "
+        "where job_id ^@ ?",
+        [case],
     )
     truth = json.loads((real_logs / "goodput" / f"{case}.truth.json").read_text())
 
     assert 100 * effective / (wall + queue) == pytest.approx(truth["true_ett_pct"], abs=0.1)
+    assert sorted(CASES) == [job for (job,) in rows(goodput, "select job_id from jobs order by 1")]
 
 
 def test_what_slurm_wrote_into_the_log_says_how_a_stopped_run_ended(
