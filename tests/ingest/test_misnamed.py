@@ -266,17 +266,60 @@ def test_a_trainers_log_in_torchruns_own_folder_names_them(fleet: Fleet) -> None
     assert {} == fleet.differing
 
 
-def test_a_dry_run_leaves_them_as_they_are(tmp_path: Path) -> None:
-    late, aside = tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7")
-    ingest(late, *put(files, "saves", aside=aside))
-    before = rows(late, JOBS)
-    put(files, *files, aside=aside)
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What came of runs whose files are not all read once more."""
 
-    ingest(late, "--dry-run", files["agent"])
-    assert before == rows(late, JOBS)
-    ingest(late, files["agent"])
-    assert [("run-a",)] == rows(late, JOBS)
+    gone: dict[bool, dict[str, Path]]
+    jobs_before_dry_run: list[tuple[Any, ...]]
+    jobs_after_dry_run: list[tuple[Any, ...]]
+    jobs: list[tuple[Any, ...]]
+    warned: str
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Others:
+    folder = tmp_path_factory.mktemp("others")
+    late = folder / "late"
+    tried = run_of(folder / "fleet/llama-11", "run-11")
+    gone = {
+        is_there: run_of(folder / f"fleet/llama-{own}", f"run-{own}")
+        for is_there, own in ((False, 12), (True, 13))
+    }
+    beside = [run_of(folder / f"fleet/both/llama-{own}", f"run-{own}") for own in (14, 15)]
+    runs = [tried, *gone.values(), *beside]
+    asides = [folder / f"aside {number}" for number in range(len(runs))]
+    for files, aside in zip(runs, asides, strict=True):
+        put(files, "saves", aside=aside)
+    ingest(late, *(files["saves"] for files in runs[:3]), folder / "fleet/both")
+    content = gone[True]["saves"].read_text()
+
+    put(tried, *tried, aside=asides[0])
+    before = rows(late, JOBS)
+    ingest(late, "--dry-run", tried["agent"])
+    after = rows(late, JOBS)
+
+    for files, aside in zip(gone.values(), asides[1:], strict=False):
+        put(files, "agent", aside=aside)
+    gone[True]["saves"].parent.mkdir()
+    gone[True]["saves"].write_text(content.replace("start", "begin"))
+    put(beside[0], *beside[0], aside=asides[3])
+    with warnings() as warned:
+        ingest(late, *(files["agent"] for files in runs[:4]))
+    return Others(gone, before, after, rows(late, JOBS), "\n".join(warned))
+
+
+# what is gone, or another, stays a job of its own, and so does what is of a run beside it
+OTHERS = [
+    *(("llama-12",), ("llama-13",), ("llama-15",)),
+    *(("run-11",), ("run-12",), ("run-13",), ("run-14",)),
+]
+
+
+def test_a_dry_run_leaves_them_as_they_are(others: Others) -> None:
+    assert ("llama-11",) in others.jobs_before_dry_run
+    assert others.jobs_before_dry_run == others.jobs_after_dry_run
+    assert OTHERS == others.jobs
 
 
 def test_they_are_read_as_they_were_whatever_the_other_one_is_read_as(tmp_path: Path) -> None:
@@ -299,23 +342,11 @@ def test_they_are_read_as_they_were_whatever_the_other_one_is_read_as(tmp_path: 
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_one_that_is_gone_or_another_is_told_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, is_there: bool
-) -> None:
-    late, aside = tmp_path / "late", tmp_path / "aside"
-    files = run_of(tmp_path / "fleet/llama-7")
-    ingest(late, *put(files, "saves", aside=aside))
-    content = files["saves"].read_text()
-    put(files, "agent", aside=aside)
-    if is_there:
-        files["saves"].parent.mkdir()
-        files["saves"].write_text(content.replace("start", "begin"))
+def test_one_that_is_gone_or_another_is_told_of(others: Others, is_there: bool) -> None:
+    files = others.gone[is_there]
 
-    caplog.set_level(logging.WARNING, "ingest")
-    ingest(late, files["agent"])
-
-    assert [("llama-7",), ("run-a",)] == rows(late, JOBS)
-    assert f"{files['saves']} was loaded before {files['agent']} told" in caplog.text
+    assert OTHERS == others.jobs
+    assert f"{files['saves']} was loaded before {files['agent']} told" in others.warned
 
 
 def test_one_that_has_grown_is_read_as_a_whole_when_it_is_given(fleet: Fleet) -> None:
@@ -361,18 +392,8 @@ def test_a_file_that_a_rule_names_is_named_by_nothing_beside_it(
     assert "from 1 file" in capsys.readouterr().out
 
 
-def test_a_run_beside_it_takes_no_file_of_another(tmp_path: Path) -> None:
-    aside, late = tmp_path / "aside", tmp_path / "late"
-    files = run_of(tmp_path / "fleet/llama-7")
-    other = run_of(tmp_path / "fleet/llama-8", "run-b")
-    put(other, "saves", aside=tmp_path / "others")
-    put(files, "saves", aside=aside)
-    ingest(late, tmp_path / "fleet")
-    put(files, *files, aside=aside)
-
-    ingest(late, files["agent"])
-
-    assert [("llama-8",), ("run-a",)] == rows(late, JOBS)
+def test_a_run_beside_it_takes_no_file_of_another(others: Others) -> None:
+    assert OTHERS == others.jobs
 
 
 def test_a_watcher_reads_them_once_more_too(tmp_path: Path) -> None:
