@@ -180,15 +180,28 @@ def test_what_a_log_says_of_its_job_comes_before_the_name_that_sbatch_gave_it(
     assert {told} == names(written(tmp_path / "llama-7", *log, name=name))
 
 
-def test_outputs_of_sbatch_in_one_folder_are_as_many_jobs(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of the stories below, each of which lays its logs into a folder of its own."""
+    folder = tmp_path_factory.mktemp("fleet")
+    for name, story in STORIES.items():
+        story(folder / "logs" / name)
+
+    assert 0 == ingest(folder / "warehouse", folder / "logs")
+
+    return folder / "warehouse"
+
+
+def outputs_of_sbatch(folder: Path) -> None:
     for job in ("1153", "1154"):
         log = [*begins(0, run_id="none"), *starts(2), *finishes(80)]
-        written(tmp_path / "all", *log, name=f"slurm-{job}.out")
+        written(folder, *log, name=f"slurm-{job}.out")
 
-    ingest(tmp_path / "warehouse", tmp_path / "all")
 
-    jobs = rows(tmp_path / "warehouse", "select job_id, wall_seconds from jobs order by all")
-    assert [("1153", 82.0), ("1154", 82.0)] == jobs
+def test_outputs_of_sbatch_in_one_folder_are_as_many_jobs(fleet: Path) -> None:
+    jobs = rows(fleet, "select job_id, wall_seconds from jobs order by all")
+
+    assert [("1153", 82.0), ("1154", 82.0)] == [row for row in jobs if row[0] not in JOBS]
 
 
 def test_the_restart_that_workers_tell_counts_in_the_output_of_sbatch_too(tmp_path: Path) -> None:
@@ -697,94 +710,115 @@ def test_a_trainer_that_begins_anew_after_it_was_done_is_not_done(tmp_path: Path
     assert [] == [event for event in told if event["event"] == "attempt_end"]
 
 
-def test_workers_that_an_agent_starts_anew_without_a_word_train_in_their_own_attempt(
-    tmp_path: Path,
-) -> None:
+def workers_that_start_anew(folder: Path) -> None:
     first, second = silent(8489, 42)[:-1], silent(8489, 43)[1:-1]
     log = [*first, *fails(60, -9), *second, *fails(120, 1), *silent(8489, 44)[1:]]
-    ingest(tmp_path / "warehouse", written(tmp_path, *log, name="a.log"))
+    written(folder, *log, name="anew.log")
 
+
+def test_workers_that_an_agent_starts_anew_without_a_word_train_in_their_own_attempt(
+    fleet: Path,
+) -> None:
     # each trains from its first step up to its end; the last is done with the trainer's word
     assert [
         (1, "failed", 23.0, 60.0, 27.0),
         (2, "failed", 60.0, 120.0, 27.0),
         (3, "completed", 120.0, 173.0, 20.0),
     ] == rows(
-        tmp_path / "warehouse",
+        fleet,
         f"select attempt, outcome, epoch(started_at) - {BEGUN}, epoch(ended_at) - {BEGUN}, "
-        "effective_seconds + unsaved_seconds from attempts order by attempt",
+        "effective_seconds + unsaved_seconds from attempts where job_id = 'anew' order by attempt",
     )
     assert [] == rows(
-        tmp_path / "warehouse", "select detail from anomalies where kind = 'end_without_start'"
+        fleet,
+        "select detail from anomalies where kind = 'end_without_start' and job_id = 'anew'",
     )
 
 
-def test_an_agent_whose_first_word_is_a_death_began_with_its_log(tmp_path: Path) -> None:
+def agent_whose_first_word_is_a_death(folder: Path) -> None:
     def try_of(restart: int, minute: int, pid: int) -> list[str]:
         at = 60 * (minute - 41) - 37
-        job = ["SLURM_JOB_ID=1153", f"SLURM_RESTART_COUNT={restart}"]
+        job = ["SLURM_JOB_ID=1253", f"SLURM_RESTART_COUNT={restart}"]
         first, second = silent(pid, minute)[1:-1], silent(pid, minute + 1)[1:-1]
         deaths = [fails(at + after, -9, pid=pid)[1] for after in (50, 110)]
         return [*job, *first, deaths[0], *second, deaths[1]]
 
-    log = written(tmp_path, *try_of(0, 42, 5), *try_of(1, 52, 6), name="a.log")
-    ingest(tmp_path / "warehouse", log)
+    written(folder, *try_of(0, 42, 5), *try_of(1, 52, 6), name="a.log")
 
+
+def test_an_agent_whose_first_word_is_a_death_began_with_its_log(fleet: Path) -> None:
     assert [
         (1, "failed", 33.0, 73.0, 40.0),
         (2, "failed", 73.0, 133.0, 40.0),
         (3, "failed", 633.0, 673.0, 40.0),
         (4, "failed", 673.0, 733.0, 40.0),
     ] == rows(
-        tmp_path / "warehouse",
+        fleet,
         f"select attempt, outcome, round(epoch(started_at) - {BEGUN}, 3), "
         f"epoch(ended_at) - {BEGUN}, round(effective_seconds + unsaved_seconds, 3) "
-        "from attempts order by attempt",
+        "from attempts where job_id = '1253' order by attempt",
     )
     # it was met training: that is no time to start of 0 s
-    told = "select tts_seconds from attempts where tts_seconds is not null"
-    assert [] == rows(tmp_path / "warehouse", told)
+    told = "select tts_seconds from attempts where tts_seconds is not null and job_id = '1253'"
+    assert [] == rows(fleet, told)
 
 
-def test_a_log_that_was_rotated_in_the_middle_of_a_launch_begins_none(tmp_path: Path) -> None:
+def log_that_was_rotated(folder: Path) -> None:
     lines = silent(8489, 42)[1:-1]
-    written(tmp_path, *lines[:2], name="train.log.1")
-    written(tmp_path, *lines[2:], *fails(50, 1), name="train.log")
-    ingest(tmp_path / "warehouse", tmp_path)
+    written(folder, *lines[:2], name="train.log.1")
+    written(folder, *lines[2:], *fails(50, 1), name="train.log")
 
+
+def test_a_log_that_was_rotated_in_the_middle_of_a_launch_begins_none(fleet: Path) -> None:
     assert [(1, "failed", 17.0)] == rows(
-        tmp_path / "warehouse",
+        fleet,
         "select attempt, outcome, effective_seconds + unsaved_seconds + unaccounted_seconds "
-        "from attempts order by attempt",
+        "from attempts where job_id = 'rotated' order by attempt",
     )
 
 
-def test_runs_of_silent_agents_in_one_log_are_completed_each(tmp_path: Path) -> None:
-    assert 0 == ingest(
-        tmp_path / "warehouse", written(tmp_path, *silent(7, 42), *silent(8, 52), name="a.log")
-    )
+def runs_of_silent_agents(folder: Path) -> None:
+    written(folder, *silent(7, 42), *silent(8, 52), name="silent.log")
 
+
+def test_runs_of_silent_agents_in_one_log_are_completed_each(fleet: Path) -> None:
     assert [(1, "completed", 30.0), (2, "completed", 30.0)] == rows(
-        tmp_path / "warehouse",
-        "select attempt, outcome, wall_seconds from attempts order by attempt",
+        fleet,
+        "select attempt, outcome, wall_seconds from attempts where job_id = 'silent' "
+        "order by attempt",
     )
+
+
+def agent_in_the_place_of_a_killed_one(folder: Path) -> None:
+    named = {"run_id": "replaced"}
+    stays = [*begins(0, **named), *starts(5, agents=2), *fails(600, 1, left=3)]
+    stays += [*starts(660, restart=1, agents=2, waits=55), *finishes(1200)]
+    killed = [*begins(0, **named), *starts(5, agents=2, ranks="[2, 3]")]
+    fresh = [*begins(640, **named), *starts(660, agents=2, ranks="[2, 3]", waits=15)]
+    fresh += finishes(1201)
+    for node, log in {"stays": stays, "killed": killed, "fresh": fresh}.items():
+        written(folder, *log, name=f"{node}.log")
 
 
 def test_an_agent_in_the_place_of_a_killed_one_goes_on_from_the_generation_that_runs(
-    tmp_path: Path,
+    fleet: Path,
 ) -> None:
-    stays = [*begins(0), *starts(5, agents=2), *fails(600, 1, left=3)]
-    stays += [*starts(660, restart=1, agents=2, waits=55), *finishes(1200)]
-    killed = [*begins(0), *starts(5, agents=2, ranks="[2, 3]")]
-    fresh = [*begins(640), *starts(660, agents=2, ranks="[2, 3]", waits=15), *finishes(1201)]
-    nodes = {"stays": stays, "killed": killed, "fresh": fresh}
-    logs = [written(tmp_path, *log, name=f"{node}.log") for node, log in nodes.items()]
-
-    assert 0 == ingest(tmp_path / "warehouse", *logs)
     assert [(1, "failed", 600), (2, "completed", 603)] == rows(
-        tmp_path / "warehouse",
-        "select attempt, outcome, round(wall_seconds)::bigint from attempts order by attempt",
+        fleet,
+        "select attempt, outcome, round(wall_seconds)::bigint from attempts "
+        "where job_id = 'replaced' order by attempt",
     )
+
+
+STORIES = {
+    "all": outputs_of_sbatch,
+    "anew": workers_that_start_anew,
+    "death": agent_whose_first_word_is_a_death,
+    "rotated": log_that_was_rotated,
+    "silent": runs_of_silent_agents,
+    "replaced": agent_in_the_place_of_a_killed_one,
+}
+JOBS = {"anew", "1253", "rotated", "silent", "replaced"}  # of all but the first
 
 
 def test_standard_input_has_no_place_and_no_year() -> None:
