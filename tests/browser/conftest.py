@@ -121,6 +121,7 @@ def kept(_kept: Page) -> Page:
     _kept.keyboard.press("Escape")  # whatever a test left open
     _kept.mouse.move(0, 0)
     _kept.set_viewport_size(VIEW["viewport"])
+    _kept.emulate_media(color_scheme="light")
     return _kept
 
 
