@@ -44,6 +44,32 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ingest(tmp_path_factory.mktemp("stopped"), fleet_events(), START + timedelta(days=2))
 
 
+def beside(team: str, *, gpus: int | None = 8, **ended: str) -> list[Event]:
+    """The eight as attempts of this team, and five more of its own, stopped by infra."""
+    named = ({**each, "job_id": f"{team} {each['job_id']}"} for each in fleet_events())
+    told = [{**each, "team": team} if "team" in each else each for each in named]
+    stop = {"outcome": "failed", "category": NVLINK, **ended}
+    for number in range(5):
+        told += attempt(f"{team} {number}", 1, START, trains=60, gpus=gpus, team=team, **stop)
+    return told
+
+
+@pytest.fixture(scope="module")
+def ingested_teams(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    events = [
+        *beside("taken by infra", outcome="preempted"),
+        *beside("of unknown size", gpus=None),
+    ]
+    return ingest(tmp_path_factory.mktemp("teams"), events, START + timedelta(days=2))
+
+
+@pytest.fixture
+def teams(ingested_teams: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Each of these teams is a fleet of its own; read it only."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(ingested_teams))
+    return ingested_teams
+
+
 @pytest.fixture
 def stopped(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The warehouse of the eight attempts; read it only."""
@@ -68,22 +94,11 @@ def test_the_page_counts_infra_only_and_says_what_it_leaves_out(stopped: Path) -
     assert [NVLINK] == evidence_of(page).value["cause"].tolist()
 
 
-def test_a_preemption_that_infra_caused_is_not_said_to_be_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    more = [
-        event
-        for number in range(3)
-        for event in attempt(
-            f"more-{number}", 1, START, trains=60, outcome="preempted", category=NVLINK
-        )
-    ]
-    ingest(tmp_path, [*fleet_events(), *more], START + timedelta(days=2))
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    page = open_page(FAILURES, days="7", attribution="infra")
+def test_a_preemption_that_infra_caused_is_not_said_to_be_left_out(teams: Path) -> None:
+    page = open_page(FAILURES, days="7", attribution="infra", team="taken by infra")
 
     assert any(
-        "Counted below: 4 of 7 interruptions. Not counted, by attribution: scheduler 2," in text
+        "Counted below: 6 of 9 interruptions. Not counted, by attribution: scheduler 2," in text
         for text in said(page)
     )
 
@@ -130,19 +145,8 @@ def test_a_rate_of_a_few_gpu_seconds_is_still_read_at_a_glance(
     assert told == shown["Per 1,000 GPU-days"]
 
 
-def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mute = [
-        event
-        for number in range(5)
-        for event in attempt(
-            f"mute-{number}", 1, START, trains=60, outcome="failed", category=NVLINK, gpus=None
-        )
-    ]
-    ingest(tmp_path, [*fleet_events(), *mute], START + timedelta(days=2))
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    page = open_page(FAILURES, days="7", attribution="infra")
+def test_gpu_days_are_held_against_interruptions_of_known_gpus_alone(teams: Path) -> None:
+    page = open_page(FAILURES, days="7", attribution="infra", team="of unknown size")
 
     assert "1 of 6 interruptions, those of known GPUs, in 2.9 GPU-days" in said(page)
     assert "one in 70.2 GPU-hours of known GPUs" in said(page)
