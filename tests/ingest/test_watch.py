@@ -92,6 +92,14 @@ def closed(folder: Path, mode: int = 0) -> Iterator[None]:
         folder.chmod(0o700)
 
 
+@contextmanager
+def halted(watcher: Watcher) -> Iterator[None]:
+    """It must not find its folder missing, and make another one, while that is changed."""
+    watcher.process.send_signal(signal.SIGSTOP)
+    yield
+    watcher.process.send_signal(signal.SIGCONT)
+
+
 def lines(events: Iterable[object]) -> str:
     return "".join(json.dumps(event) + "\n" for event in events)
 
@@ -648,13 +656,15 @@ def test_what_makes_no_sense_with_watching_is_refused(
 def test_what_is_told_of_a_warehouse_that_cannot_be_written_later_ends_with_one_dot(
     watcher: Watcher, log: Path, tmp_path: Path
 ) -> None:
-    watcher.warehouse.rename(tmp_path / "moved")
-    watcher.warehouse.touch()
+    with halted(watcher):
+        watcher.warehouse.rename(tmp_path / "moved")
+        watcher.warehouse.touch()
     append(log, lines([alive("after the move")]))
 
     until(watcher, lambda: "another folder. It is tried again" in watcher.said(), "a word on it")
-    watcher.warehouse.unlink()
-    (tmp_path / "moved").rename(watcher.warehouse)
+    with halted(watcher):
+        watcher.warehouse.unlink()
+        (tmp_path / "moved").rename(watcher.warehouse)
 
 
 def test_a_warehouse_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
