@@ -9,8 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import threading
 import warnings
+from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +33,23 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning
 
 NothingPublished = queries.NothingPublished
 
-_pinned: ContextVar[Path | None] = ContextVar("published file of this run", default=None)
+
+@dataclass(frozen=True, slots=True)
+class _Publish:
+    """A published file, held open: one that is pruned meanwhile can be read on, to its end."""
+
+    path: Path
+    modified: int  # nanoseconds; a warehouse that is made anew may use a name again
+    connection: duckdb.DuckDBPyConnection
+
+
+class _Run(threading.local):
+    """Goes with the thread of a run; its context is kept by whatever the run started."""
+
+    publish: _Publish | None = None
+
+
+_run = _Run()
 _ran: ContextVar[dict[str, tuple[object, ...]]] = ContextVar("values of the selects of this run")
 # what DuckDB says of files that are gone, cut off or no longer what was written
 _DAMAGED = (
@@ -69,9 +88,15 @@ def published() -> Path:
 
 
 def pin() -> Path:
-    """Let everything this run reads come from the publish of now; returns its file."""
+    """Let everything this run reads come from the publish of now; returns its file. Why that cannot
+    be opened is said of each select.
+    """
     _ran.set({})
-    return _newest()
+    _run.publish = None
+    with suppress(OSError, duckdb.Error):
+        _run.publish = _newest()
+        return _run.publish.path
+    return published()
 
 
 def frame(sql: str, *parameters: object) -> pl.DataFrame:
@@ -79,15 +104,11 @@ def frame(sql: str, *parameters: object) -> pl.DataFrame:
     if (ran := _ran.get(None)) is not None:
         ran.setdefault(sql, parameters)  # of several windows, the one that is looked at is first
     try:
-        return _cached(_identity(_reading()), sql, parameters)
-    except FileNotFoundError:  # pruned between CURRENT and here: the publish after it is whole
-        pass
-    except duckdb.Error as error:
-        if _reading().exists():  # else it was pruned before it was opened
-            raise ViewFailed(_view(sql), _first_line(error)) from error
-    try:
-        return _cached(_identity(_newest()), sql, parameters)
-    except (NothingPublished, FileNotFoundError, duckdb.Error) as error:
+        publish = _run.publish or _newest()
+        # in one piece: streamlit takes longer over each argument than over all of them as a text
+        key = repr((str(publish.path), publish.modified, sql, parameters))
+        return _frame(key, publish.connection, sql, parameters)
+    except (FileNotFoundError, duckdb.Error) as error:
         raise ViewFailed(_view(sql), _first_line(error)) from error
 
 
@@ -159,30 +180,23 @@ def midnight(day: date, time_zone: str) -> datetime:
     return start.astimezone(ZoneInfo("UTC")).replace(tzinfo=None)
 
 
-def _newest() -> Path:
-    _pinned.set(published())
-    return _reading()
+def _newest() -> _Publish:
+    try:
+        return _opened(published())
+    except (FileNotFoundError, duckdb.IOException):  # pruned between CURRENT and here
+        return _opened(published())
 
 
-def _reading() -> Path:
-    return _pinned.get() or published()
-
-
-def _identity(path: Path) -> tuple[str, int]:
-    """What a cache may key by: a rebuilt warehouse may use a name again, not its modified time."""
-    return str(path), path.stat().st_mtime_ns
-
-
-def _cached(read: tuple[str, int], sql: str, parameters: tuple[object, ...]) -> pl.DataFrame:
-    # in one piece: streamlit takes longer over each argument than over all of them as a text
-    return _frame(repr((read, sql, parameters)), read, sql, parameters)
+def _opened(path: Path) -> _Publish:
+    modified = path.stat().st_mtime_ns
+    return _Publish(path, modified, _connection(str(path), modified))
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
 def _frame(
-    key: str, _read: tuple[str, int], _sql: str, _parameters: tuple[object, ...]
+    key: str, _held: duckdb.DuckDBPyConnection, _sql: str, _parameters: tuple[object, ...]
 ) -> pl.DataFrame:
-    with _connection(*_read).cursor() as cursor:
+    with _held.cursor() as cursor:
         warehouse.refuse_all_but_selects(cursor, _sql)
         # `sql` plans a select twice, once for its columns: a seventh of a page
         cursor.execute(_sql, list(_parameters))

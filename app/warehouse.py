@@ -22,11 +22,12 @@ _opening = threading.Lock()
 def connect(path: Path) -> duckdb.DuckDBPyConnection:
     """Open a published file. Take a `cursor()` for each query: threads mix results otherwise.
 
-    Raises duckdb.Error where the file is gone (a newer publish pruned it) or is not a DuckDB file,
-    PublishedByNewerRelease where its views may mean what this release does not know.
+    Raises FileNotFoundError or duckdb.Error where the file is gone (a newer publish pruned it),
+    duckdb.Error where it is not a DuckDB file, PublishedByNewerRelease where its views may mean
+    what this release does not know.
     """
     with _opening:
-        connection = duckdb.connect(str(path), read_only=True, config=_NO_DOWNLOADS)
+        connection = duckdb.connect(_spelt(path), read_only=True, config=_NO_DOWNLOADS)
         try:
             _confine(connection, path.resolve().parent / "detail")
             _refuse_newer(connection, path)
@@ -57,6 +58,18 @@ def refuse_newer(folder: Path) -> str | None:
     except (NothingPublished, OSError, duckdb.Error) as error:
         return str(error)
     return None
+
+
+def _spelt(path: Path) -> str:
+    """The path in a spelling that no other file of this name has: a warehouse that is made anew, or
+    restored, counts its publishes anew.
+
+    What is open under a path is what the engine opens under it again, though another file is there
+    by now. With the kind of the file in front it takes another spelling for another path.
+    """
+    modified = f"{path.stat().st_mtime_ns:b}"
+    detour = "".join("./" if bit == "1" else "/" for bit in modified)
+    return f"duckdb:{path.resolve().parent}/{detour}{path.name}"
 
 
 def _refuse_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -176,7 +176,7 @@ def _open(folder: Path) -> tuple[Edition, duckdb.DuckDBPyConnection]:
     edition = _edition(folder)
     try:
         return edition, warehouse.connect(edition.path)
-    except duckdb.Error:
+    except (FileNotFoundError, duckdb.Error):
         newer = _edition(folder)
         if newer == edition:
             raise

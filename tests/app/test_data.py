@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from datetime import date, datetime
 from pathlib import Path
 
@@ -109,30 +109,49 @@ def test_what_a_page_ran_is_shown_though_its_file_is_pruned_meanwhile(warehouse:
     assert "select 7 as earlyselect 8 as late" == copy_context().run(page)
 
 
-def test_a_pinned_file_that_is_pruned_gives_way_to_the_next(warehouse: Path) -> None:
+def test_a_run_reads_one_publish_to_its_end_though_its_file_is_pruned(warehouse: Path) -> None:
     first = serving.publish(warehouse, serving.empty())
     data.pin()
     serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2), sequence=2)
     first.unlink()
 
+    assert 0 == data.row("select count(*) as n from attempts")["n"]
+
+    data.pin()
     assert data.row("select count(*) as n from attempts")["n"] > 0
 
 
-def test_a_pinned_file_that_is_pruned_as_it_is_opened_gives_way_to_the_next(
+def test_a_file_that_is_pruned_as_it_is_opened_gives_way_to_the_next(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = serving.publish(warehouse, serving.empty())
-    data.pin()
-    serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2), sequence=2)
     connect = data.warehouse.connect
 
     def pruned(path: Path) -> duckdb.DuckDBPyConnection:
-        first.unlink(missing_ok=True)
+        if path == first:
+            serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2), sequence=2)
+            first.unlink()
         return connect(path)
 
     monkeypatch.setattr(data.warehouse, "connect", pruned)
 
+    assert first != data.pin()
+    serving.publish(warehouse, serving.empty(), sequence=3)
     assert data.row("select count(*) as n from attempts")["n"] > 0
+
+
+def test_a_warehouse_that_is_made_anew_is_read_though_its_files_have_the_same_names(
+    warehouse: Path, tmp_path: Path
+) -> None:
+    """The engine opens anew what it has open under a path, whatever is there by now."""
+    first = serving.publish(warehouse, serving.fleet(teams=("ranking",), days=2))
+    data.pin()
+    assert data.row("select count(*) as n from attempts")["n"] > 0
+    anew = serving.publish(tmp_path / "anew", serving.empty())
+    anew.replace(first)
+
+    assert first == data.pin()
+    assert 0 == data.row("select count(*) as n from attempts")["n"]
 
 
 def test_newer_publishes_break_no_select_that_runs_and_close_the_file_it_reads_after_it(
@@ -163,6 +182,25 @@ def test_newer_publishes_break_no_select_that_runs_and_close_the_file_it_reads_a
     assert str(first) not in open_files()
 
 
+def test_a_publish_is_closed_after_its_run_though_something_keeps_the_context_of_that(
+    warehouse: Path,
+) -> None:
+    def run() -> Context:
+        data.pin()
+        return copy_context()
+
+    first = serving.publish(warehouse, serving.empty())
+    with ThreadPoolExecutor(max_workers=1) as page:
+        kept = page.submit(run).result(30)
+        assert str(first) in open_files()
+    for sequence in (2, 3):  # no more of them stay open for others
+        serving.publish(warehouse, serving.empty(), sequence)
+        data.pin()
+
+    assert str(first) not in open_files()
+    assert kept is not None
+
+
 def open_files() -> set[str]:
     """The files that this process has open."""
     return {os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()}
@@ -186,12 +224,12 @@ def test_a_file_that_may_not_be_read_is_not_said_to_be_damaged(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serving.publish(warehouse, serving.fleet())
-    data.pin()
 
     def refuse(_: Path) -> duckdb.DuckDBPyConnection:
         raise duckdb.IOException('IO Error: Cannot open file "serving-9.duckdb": Permission denied')
 
     monkeypatch.setattr("app.warehouse.connect", refuse)
+    data.pin()
     with pytest.raises(data.ViewFailed) as failure:
         data.frame("select * from publication")
 
