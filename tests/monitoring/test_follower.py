@@ -211,14 +211,21 @@ def test_a_publish_that_cannot_be_opened_leaves_the_one_before_marked_as_old(
 
 
 def test_a_publish_that_could_not_be_opened_is_tried_again(
-    warehouse: Path, serve: Callable[[Pace], Exporter]
+    warehouse: Path, serve: Callable[[Pace], Exporter], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    failing = threading.Event()
+    failing.set()
+
+    def connect_unless_failing(path: Path) -> duckdb.DuckDBPyConnection:
+        if failing.is_set():
+            raise duckdb.IOException("too many open files")
+        return connect(path)
+
+    monkeypatch.setattr(door, "connect", connect_unless_failing)
+    publish(warehouse, [Attempt(gpus=1)])
     exporter = serve(Pace(patience=0.5, interval=0.01, retry=0.05))
-    file = publish(warehouse, [Attempt(gpus=1)])
-    good = file.read_bytes()
-    file.write_bytes(b"not a database")
     ready = exporter.get("/-/ready")
-    file.write_bytes(good)
+    failing.clear()
 
     assert (503, True) == (ready.status, "cannot be opened" in ready.text())
     assert "1.0" == until(exporter, ONE_DAY, "900.0")[SUCCESS]
