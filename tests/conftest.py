@@ -11,7 +11,10 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
+BROWSER = "tests/browser"
 GOLDEN = Path(__file__).parent / "golden"
 AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -27,6 +30,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     for name in ("ETT_WAREHOUSE", "ETT_CONFIG"):  # the user's own; no test may touch them
         os.environ.pop(name, None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """With `--dist loadfile`, which `make test` uses; any other choice is left as it is."""
+    return _Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class _Scheduling(LoadFileScheduling):
+    """A file is one worker's, and so are all of the browser: one chromium, one server of the same
+    fleet, and pages whose code is compiled.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        folder = f"{BROWSER}/"
+        return folder if nodeid.startswith(folder) else super()._split_scope(nodeid)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
