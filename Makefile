@@ -14,8 +14,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 # where no time zones are installed, the name would silently mean UTC
 tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
 
-# two a core: browsers, watchers and sleeping writers leave half of the time of a worker unused
-parallel := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+# more than processors: browsers, watchers and sleeping writers leave half of the time of a worker unused
+parallel := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # where times are read
 zoned = $(wildcard tests/ingest/test_*_collector.py) $(addprefix tests/app/test_,freshness.py job.py words.py) \
 	$(addprefix tests/ingest/test_,calendar.py lines.py torchelastic_records.py torchelastic_runs.py)
@@ -45,7 +45,8 @@ ingest: ## your dumps -> warehouse: make ingest LOGS="PATH..." (files, folders, 
 test: export PYTHONDONTWRITEBYTECODE :=
 test: ## set up, then everything that must hold: make check, every test far from UTC, those that read times again in UTC
 	@tools/test-programs & tools/install dev && wait
-	@$(MAKE) --no-print-directory check
+	@# what pytest compiles of the tests each worker would else compile for itself
+	@$(bin)/python -m pytest --collect-only -q >/dev/null 2>&1 & $(MAKE) --no-print-directory check && wait
 	@# in UTC a local time that is taken for one of UTC, or the other way round, would pass
 	TZ=$(tokyo) $(bin)/python -m pytest $(parallel)
 	TZ=UTC $(bin)/python -m pytest -q $(parallel) -m "not (slow or browser or prometheus or real)" $(zoned)

@@ -67,11 +67,12 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    lacking = missing()
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     # a file is one worker's: a long one that begins last would leave the others waiting
     items.sort(key=lambda item: item.path not in slow)
     for item in items:
-        for mark, reason in missing().items():
+        for mark, reason in lacking.items():
             if item.get_closest_marker(mark):
                 item.add_marker(pytest.mark.skip(reason=reason))
 
