@@ -15,24 +15,23 @@ from collections.abc import Sequence
 LEVELS = 6  # of folders that may name a run
 LONGEST_ID = 256
 
+# Patterns, compiled when the first name is asked for: most ingests ask for none.
 # no name can be split into these in two ways: else a long one would take for ever
-_NO_NAME = re.compile(
+_NO_NAME = (
     r"(?i)(?:torch|elastic|dcp|slurm|lightning|hydra|multirun|run|(?<![a-z])srun|mpirun|agent|"
     r"node|host|rank|worker|train(?:er|ing)?|main|version|trial|job|nohup|std|out(?:put)?s?|"
     r"err(?:or)?s?|logs?|logg(?:ers?|ing)|events?|records?|console|debug|info|attempt|retry|try|"
     r"local|global|default|none|tmp|dumps?|files?|text|[\d_.:+-]|(?<=\d)[TZ])+"
 )
-_OF_A_PART = re.compile(r"(?i)node|host|rank|worker|agent|attempt|retry|try|local|global")
-_ONE_OF_MANY = re.compile(r"(?i)(?:^|[_.-])(?:run|version|trial|job)[_.-]?\d+$")
+_OF_A_PART = r"(?i)node|host|rank|worker|agent|attempt|retry|try|local|global"
+_ONE_OF_MANY = r"(?i)(?:^|[_.-])(?:run|version|trial|job)[_.-]?\d+$"
 _DATE = r"\d{4}([-_.])\d\d\1\d\d"
 _TIME = r"\d\d([-_])\d\d\2\d\d"
-_MOMENT = re.compile(
-    rf"(?:^|[^\d._-]|(?<=\D)[._-])(?:{_DATE}(?:[T_.-]\d[\d_.:+-]*Z?)?|{_TIME})(?![\d._-])"
-)
-_MANY = re.compile(r"(?i)multirun|sweeps?")  # whatever is numbered below
-_NUMBER = re.compile(r"(?<!\d)[1-9]\d{4,18}(?!\d)")
+_MOMENT = rf"(?:^|[^\d._-]|(?<=\D)[._-])(?:{_DATE}(?:[T_.-]\d[\d_.:+-]*Z?)?|{_TIME})(?![\d._-])"
+_MANY = r"(?i)multirun|sweeps?"  # whatever is numbered below
+_NUMBER = r"(?<!\d)[1-9]\d{4,18}(?!\d)"
 # a day, or a moment: of a file it may be the day that it was rotated at
-_DAY = re.compile(r"(?:19|20)\d{6}(?:\d{4}|\d{6})?")
+_DAY = r"(?:19|20)\d{6}(?:\d{4}|\d{6})?"
 
 
 def as_text(path: str) -> str:
@@ -42,7 +41,7 @@ def as_text(path: str) -> str:
 
 def names_nothing(name: str) -> bool:
     """Whether a file or a folder of this name is one that every run has."""
-    return not name or _NO_NAME.fullmatch(name) is not None
+    return not name or re.fullmatch(_NO_NAME, name) is not None
 
 
 def is_part(way: Sequence[str]) -> bool:
@@ -65,14 +64,14 @@ def called_by(way: Sequence[str]) -> str | None:
 
 def number_of(stem: str) -> str | None:
     """The number of a job in the name of a file that names nothing else: `48213`, `train-48213`."""
-    found = None if _OF_A_PART.search(stem) else _NUMBER.search(stem)
-    return None if found is None or _DAY.fullmatch(found[0]) else found[0]
+    found = None if re.search(_OF_A_PART, stem) else re.search(_NUMBER, stem)
+    return None if found is None or re.fullmatch(_DAY, found[0]) else found[0]
 
 
 def _is_one_of_many(way: Sequence[str]) -> bool:
     folder = way[-1]
-    if _OF_A_PART.search(folder):
+    if re.search(_OF_A_PART, folder):
         return False
-    if folder.isdecimal() and any(map(_MANY.fullmatch, way[-LEVELS:])):
+    if folder.isdecimal() and any(re.fullmatch(_MANY, each) for each in way[-LEVELS:]):
         return True
-    return any(pattern.search(folder) for pattern in (_ONE_OF_MANY, _MOMENT, _NUMBER))
+    return any(re.search(pattern, folder) for pattern in (_ONE_OF_MANY, _MOMENT, _NUMBER))

@@ -9,16 +9,15 @@ from typing import NamedTuple
 from ingest.collectors.base import Dump
 from ingest.collectors.run_names import LONGEST_ID, as_text, called_by, names_nothing, number_of
 
-_SUFFIX = re.compile(
-    r"(?i)(?:\.(?:txt|log|out|err|stdout|stderr|gz|zst|\d{1,3})|[.-]\d{8}(?:[-T]?\d{4,6})?)$"
-)
+# patterns, compiled when the first log is named
+_SUFFIX = r"(?i)(?:\.(?:txt|log|out|err|stdout|stderr|gz|zst|\d{1,3})|[.-]\d{8}(?:[-T]?\d{4,6})?)$"
 # where sbatch puts the output if it is told nothing; that of an array's task names both
-_OF_SLURM = re.compile(r"slurm-(\d{1,18}(?:_\d{1,9})?)")
+_OF_SLURM = r"slurm-(\d{1,18}(?:_\d{1,9})?)"
 # and by the shortest pattern that people give it, %j.out; ranks have fewer digits
-_NUMBER_ONLY = re.compile(r"([1-9]\d{4,17})\.(?:out|err)(?:\.gz|\.zst|\.\d{1,3})*")
+_NUMBER_ONLY = r"([1-9]\d{4,17})\.(?:out|err)(?:\.gz|\.zst|\.\d{1,3})*"
 
 # who of a run wrote a log: `rank_3.log`, `node07/train.log`
-_WRITER = re.compile(r"(?i)(?:^|[^a-z])(?:rank|node|host|worker|task|proc)[-_.]?(\d{1,7})(?!\d)")
+_WRITER = r"(?i)(?:^|[^a-z])(?:rank|node|host|worker|task|proc)[-_.]?(\d{1,7})(?!\d)"
 _WRITER_LEVELS = 3
 
 
@@ -63,17 +62,17 @@ def writer_of(dump: Dump) -> int | None:
     if dump.path is None:
         return None
     parts = reversed(as_text(os.path.abspath(dump.path)).split(os.sep)[-_WRITER_LEVELS:])
-    return next((int(found[1]) for part in parts if (found := _WRITER.search(part))), None)
+    return next((int(found[1]) for part in parts if (found := re.search(_WRITER, part))), None)
 
 
 def job_of_output(name: str) -> str | None:
     """The job of Slurm whose output sbatch puts into a file of this name."""
-    found = _OF_SLURM.fullmatch(_stem(name)) or _NUMBER_ONLY.fullmatch(name)
+    found = re.fullmatch(_OF_SLURM, _stem(name)) or re.fullmatch(_NUMBER_ONLY, name)
     return found[1] if found else None
 
 
 def _stem(name: str) -> str:
-    while cut := _SUFFIX.search(name):
+    while cut := re.search(_SUFFIX, name):
         if not cut.start():
             break
         name = name[: cut.start()]
