@@ -223,7 +223,7 @@ def test_a_publish_that_could_not_be_opened_is_tried_again(
 
     monkeypatch.setattr(door, "connect", connect_unless_failing)
     publish(warehouse, [Attempt(gpus=1)])
-    exporter = serve(Pace(patience=0.5, interval=0.01, retry=0.05))
+    exporter = serve(Pace(patience=20, interval=0.01, retry=0.05))
     ready = exporter.get("/-/ready")
     failing.clear()
 
