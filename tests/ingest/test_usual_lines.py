@@ -14,7 +14,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import dumps, facts, fields, loader, unpacking, usual, usual_lines
+from ingest import dumps, facts, fields, loader, publish, unpacking, usual, usual_lines
 from ingest.usual_lines import LeftOver, NotUsual
 from tests.fuzz import seeds
 from tests.fuzz.accidents import mutated
@@ -37,10 +37,13 @@ def _ready() -> None:
     assert usual.is_ready(), "run `make install`: it compiles what is tested here"
 
 
-@pytest.fixture
-def _computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Facts are no part of what is compared, and take most of the time of an ingest."""
+@pytest.fixture(autouse=True)
+def _only_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is computed of the events and published is no part of what is compared here, and takes
+    most of the time of an ingest.
+    """
     monkeypatch.setattr(facts, "_recompute", lambda *_, **__: None)
+    monkeypatch.setattr(publish, "publish", lambda *_: None)
 
 
 def line(**changes: object) -> bytes:
@@ -130,7 +133,6 @@ def test_a_dump_loads_as_it_does_without(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_computes_nothing")
 def test_lines_that_accidents_happened_to_load_as_they_do_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +164,6 @@ def test_lines_that_accidents_happened_to_load_as_they_do_without(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_computes_nothing")
 @pytest.mark.parametrize("seed", range(3))
 def test_many_dumps_load_as_they_do_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
