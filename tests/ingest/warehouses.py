@@ -43,7 +43,7 @@ _DETAIL = (
     # of a job in several files only one counts
     "select held.job_id, attempt, kind, name, category, stage, rank, started_us, ended_us, step, "
     "detail "
-    "from read_parquet({paths}, filename = 'written') as told inner join job_details as held "
+    "from read_parquet($paths, filename = 'written') as told inner join job_details as held "
     "on told.job_no = held.job_no and parse_filename(told.written) = held.file order by all"
 )
 
@@ -135,7 +135,7 @@ def contents(warehouse: Path, views: Iterable[str] = VIEWS) -> dict[str, list[tu
         names = [name for (name,) in reader.execute("select file from detail_files").fetchall()]
         paths = [str(warehouse / "detail" / name) for name in names]
         if paths:
-            found["detail"] = reader.execute(_DETAIL.format(paths=paths)).fetchall()
+            found["detail"] = reader.execute(_DETAIL, {"paths": paths}).fetchall()
         return found
 
 
