@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.warehouses import ROOT, command, life
+from ingest import cli, plan, publish
+from tests.ingest.forked import eager_ingest
+from tests.ingest.warehouses import ROOT, life
 from tests.queries.engine import ingest, rows, write_dump
 
-INGESTS = 20
+# the second of them in a process of its own; each publishes what it has after every dump
+INGESTS = 3
+DUMPS = 4
 # Each dump adds one job of 600 s on 8 GPUs, so that every view must tell the same number of jobs.
 _READER = """
 import json, sys, time
@@ -24,6 +28,7 @@ from queries import published
 warehouse, stop = Path(sys.argv[1]), Path(sys.argv[2])
 seen, faults = [], []
 while not stop.exists():
+    began = time.monotonic()
     try:
         path = published(warehouse)
         with duckdb.connect(str(path), read_only=True) as reader:
@@ -51,19 +56,23 @@ while not stop.exists():
             faults.append([path.name, told])
     except Exception as error:
         faults.append(repr(error))
-    time.sleep(0.02)
+    time.sleep(time.monotonic() - began)  # half of what is published finds it reading
 print(json.dumps([seen, faults]))
 """
 
 
 @pytest.mark.slow
-def test_readers_never_see_a_half_state(tmp_path: Path) -> None:
+def test_readers_never_see_a_half_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "BATCH_FILES", 1)
+    monkeypatch.setattr(cli, "PUBLISH_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(cli, "PUBLISHING_SHARE", 1.0)
+    monkeypatch.setattr(publish, "_TIDY_EVERY", 4)  # some of so few publications, too
     warehouse, stop = tmp_path / "warehouse", tmp_path / "stop"
-    dumps = [
+    first, *dumps = [
         write_dump(tmp_path / f"{number}.jsonl", life(f"job {number:02}"))
-        for number in range(INGESTS + 1)
+        for number in range(INGESTS * DUMPS + 1)
     ]
-    ingest(warehouse, dumps[0])
+    ingest(warehouse, first)
     reader = subprocess.Popen(
         [sys.executable, "-c", _READER, str(warehouse), str(stop)],
         cwd=ROOT,
@@ -71,15 +80,18 @@ def test_readers_never_see_a_half_state(tmp_path: Path) -> None:
         text=True,
     )
     time.sleep(1)
-    for number, dump in enumerate(dumps[1:]):
-        if number % 10 == 5:
-            subprocess.run(command(warehouse, dump), cwd=ROOT, capture_output=True, check=True)
+    for number in range(INGESTS):
+        given = dumps[number * DUMPS : (number + 1) * DUMPS]
+        if number == 1:
+            other = eager_ingest(tmp_path / "said", warehouse, *given)
+            other.join()
+            assert 0 == other.exitcode
         else:
-            ingest(warehouse, dump)
+            assert 0 == ingest(warehouse, *given)
     stop.touch()
     seen, faults = json.loads(reader.communicate(timeout=60)[0])
 
     assert [] == faults
     assert seen == sorted(seen)
-    assert len(set(seen)) > INGESTS // 2
-    assert [(INGESTS + 1,)] == rows(warehouse, "select count(*) from jobs")
+    assert len(set(seen)) > len(dumps) // 2
+    assert [(len(dumps) + 1,)] == rows(warehouse, "select count(*) from jobs")
