@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -232,16 +232,36 @@ def test_nothing_is_published_where_nothing_changes(watcher: Watcher, log: Path)
     assert 1 == said.count("published")
 
 
+FORGED = "bad\nWARNING root: fake.xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A watcher that ended, and its first word on how it goes."""
+
+    watcher: Watcher
+    first: watching.Watching
+
+
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Watcher:
-    """One that was told to end when a file had grown, and another had come, since it published."""
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """One that was told to end when a file had grown, and another had come, since it published.
+
+    Names of what it leaves aside, and of what is not there, would be lines of what it says.
+    """
     folder = tmp_path_factory.mktemp("ended")
     logs = folder / "logs"
-    logs.mkdir()
+    (logs / "real").mkdir(parents=True)
+    (logs / f"link {FORGED}").symlink_to(folder)
+    (logs / f"file {FORGED}").write_bytes(b"\x00 no dump\n" * 9)
+    os.utime(logs / f"file {FORGED}", (0, 0))  # whole: it is not waited for
     (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(folder / "warehouse", logs, every=3600)
+    # so seldom does it say how it goes, too: its first word stays
+    watcher = start(folder / "warehouse", logs, folder / f"late {FORGED}", every=300)
     try:
         until_job(watcher, "a")
+        until(watcher, lambda: watcher.said().count("left aside") == 2, "a word on both")
+        first = told(watcher)
         append(logs / "x.jsonl", lines([alive("b")]).rstrip("\n"))
         (logs / "late.jsonl").write_text(lines([alive("late")]), encoding="utf-8")
         status = watcher.end()
@@ -250,33 +270,50 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Watcher:
         watcher.process.wait()
 
     assert 0 == status, watcher.said()
-    return watcher
+    return Ended(watcher, first)
 
 
-def test_told_to_end_it_takes_what_growing_files_hold(ended: Watcher, tmp_path: Path) -> None:
+def test_told_to_end_it_takes_what_growing_files_hold(ended: Ended, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
-    shutil.copytree(ended.warehouse, warehouse, symlinks=True)
+    shutil.copytree(ended.watcher.warehouse, warehouse, symlinks=True)
 
     assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
     assert not watching.place(warehouse).exists()
     # others may write now
-    grown = ended.warehouse.with_name("logs") / "x.jsonl"
+    grown = ended.watcher.warehouse.with_name("logs") / "x.jsonl"
     assert 0 == cli.main(["--warehouse", str(warehouse), "--wait", "0", str(grown)])
 
 
-def test_told_to_end_it_says_what_it_leaves(ended: Watcher) -> None:
-    assert ended.said().endswith("ended; left for the next start: 1 file\n")
+def test_told_to_end_it_says_what_it_leaves(ended: Ended) -> None:
+    assert ended.watcher.said().endswith("ended; left for the next start: 1 file\n")
 
 
-def test_told_to_end_it_waits_for_whoever_writes_the_warehouse(
+def test_it_says_how_it_goes_before_the_first_look_is_over(ended: Ended) -> None:
+    assert 2 == ended.first.backlog_files  # what is no dump as well: it is not looked into yet
+
+
+def test_no_name_makes_a_line_of_its_own(ended: Ended) -> None:
+    said = ended.watcher.said()
+
+    assert 2 == said.count("left aside")
+    assert "WARNING root" not in {line[:12] for line in said.splitlines()}
+    for name in ("link", "file", "late"):
+        assert f"{name} bad\\nWARNING root: fake.xyz" in said
+
+
+def test_what_it_may_not_do_yet_it_does_once_it_may_be_it_told_to_end_meanwhile(
     tmp_path: Path, watchers: list[Watcher]
 ) -> None:
-    log = tmp_path / "x.jsonl"
+    log, warehouse = tmp_path / "x.jsonl", tmp_path / "warehouse"
     log.write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", log)
+    (warehouse / "CURRENT").mkdir(parents=True)  # so nothing can be published
+    watcher = start(warehouse, log)
     watchers.append(watcher)
+    until(watcher, lambda: "It is tried again; nothing is lost." in watcher.said(), "a word on it")
+    (warehouse / "CURRENT").rmdir()
     until_job(watcher, "a")
-    with (watcher.warehouse / "ingest.lock").open("a+") as lock:
+    # somebody else writes
+    with (warehouse / "ingest.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         append(log, lines([alive("b")]))
         watcher.process.send_signal(signal.SIGTERM)
@@ -285,8 +322,10 @@ def test_told_to_end_it_waits_for_whoever_writes_the_warehouse(
     status = watcher.process.wait(60)
 
     assert (True, 0) == (is_waiting, status), watcher.said()
-    assert [("a",), ("b",)] == rows(watcher.warehouse, "select job_id from jobs order by 1")
+    assert [("a",), ("b",)] == rows(warehouse, "select job_id from jobs order by 1")
     assert watcher.said().endswith("ended\n")
+    assert 1 == watcher.said().count("It is tried again")
+    assert ".." not in watcher.said()
 
 
 @pytest.mark.slow
@@ -311,7 +350,7 @@ def test_killed_at_any_moment_and_started_again_it_loses_and_doubles_nothing(
     append(log, "".join(texts[4::5]) + lines([alive("last")]))
     until_job(watcher, "last")
     status = watcher.end()
-    run(plain, log)
+    cli.main(["--warehouse", str(plain), str(log)])
 
     assert 0 == status, watcher.said()
     assert {} == differences(plain, watched)
@@ -362,33 +401,6 @@ def test_one_that_has_loaded_nothing_yet_says_since_when_nothing_was_loaded(
     assert of_the_first.succeeded_at is not None
     assert began < of_the_first.succeeded_at <= of_the_first.written_at
     assert 1000.0 == of_the_second.succeeded_at
-
-
-def test_it_says_how_it_goes_before_the_first_look_is_over(
-    tmp_path: Path, watchers: list[Watcher]
-) -> None:
-    log = tmp_path / "x.jsonl"
-    log.write_text(lines([alive("a")]), encoding="utf-8")
-    watchers.append(watcher := start(tmp_path / "warehouse", log, every=5))
-    first = told(watcher)
-
-    assert 1 == first.backlog_files
-
-
-def test_what_could_not_be_published_is_published_once_it_can_be(
-    tmp_path: Path, watchers: list[Watcher]
-) -> None:
-    log, warehouse = tmp_path / "x.jsonl", tmp_path / "warehouse"
-    log.write_text(lines([alive("a")]), encoding="utf-8")
-    (warehouse / "CURRENT").mkdir(parents=True)
-    watcher = start(warehouse, log)
-    watchers.append(watcher)
-    until(watcher, lambda: "It is tried again; nothing is lost." in watcher.said(), "a word on it")
-    (warehouse / "CURRENT").rmdir()
-
-    until_job(watcher, "a")
-    assert 1 == watcher.said().count("It is tried again")
-    assert ".." not in watcher.said()
 
 
 def test_a_lost_permission_is_told_once_whatever_it_keeps_from_being_done(
@@ -615,23 +627,6 @@ def test_with_a_name_that_is_no_utf8_it_looks_at_times_and_says_why(
         f"WARNING ingest: the system cannot tell what changes {why}: looking every 5 s instead. "
         "Give it another name, then start anew."
     ] == [line for line in watcher.said().splitlines() if line.startswith("WARNING")]
-
-
-def test_no_name_makes_a_line_of_its_own(tmp_path: Path, watchers: list[Watcher]) -> None:
-    forged = "bad\nWARNING root: fake.xyz"
-    logs = tmp_path / "logs"
-    (logs / "real").mkdir(parents=True)
-    (logs / f"link {forged}").symlink_to(tmp_path)
-    (logs / f"file {forged}").write_bytes(b"\x00 no dump\n" * 9)
-    (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
-    watcher = start(tmp_path / "warehouse", logs, tmp_path / f"late {forged}")
-    watchers.append(watcher)
-    until(watcher, lambda: watcher.said().count("left aside") == 2, "a word on both")
-
-    said = watcher.said()
-    assert "WARNING root" not in {line[:12] for line in said.splitlines()}
-    for name in ("link", "file", "late"):
-        assert f"{name} bad\\nWARNING root: fake.xyz" in said
 
 
 @pytest.mark.parametrize(
