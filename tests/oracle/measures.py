@@ -669,7 +669,9 @@ def step_said_by(events: Iterable[Event]) -> int | None:
 def clipped(spans: Iterable[Span], window: Window) -> list[Span]:
     """What of the spans lies in the window; one that only touches it stays, with no length."""
     inside = [
-        replace(
+        span
+        if window.start <= span.start and span.end <= window.end
+        else replace(
             span,
             start=max(span.start, window.start),
             end=min(span.end, window.end),
@@ -716,6 +718,9 @@ def cut(slices: Iterable[Slice], instants: Collection[int]) -> list[Slice]:
     pieces = []
     for whole in slices:
         inside = [at for at in instants if whole.start < at < whole.end]
+        if not inside:
+            pieces.append(whole)
+            continue
         for start, end in pairwise(sorted({whole.start, whole.end, *inside})):
             pieces.append(replace(whole, start=start, end=end))
     return pieces
