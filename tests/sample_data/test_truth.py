@@ -34,6 +34,20 @@ TRUE = (
 )
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The truth of a fleet in which nothing is planted, large enough for what is rare."""
+    return written(tmp_path_factory.mktemp("usual"), size=150_000, planted=False)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a fleet some of whose lines are broken."""
+    folder = tmp_path_factory.mktemp("broken")
+    written(folder, size=20_000, days=20, broken=0.005)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, 11])
 def test_the_truth_is_what_the_definitions_say_for_every_attempt(seed: int, tmp_path: Path) -> None:
@@ -56,9 +70,8 @@ def test_a_clone_is_its_original_at_another_time(tmp_path: Path) -> None:
     assert expected == attempts_of(measure(events(tmp_path)))
 
 
-def test_every_kind_of_time_occurs(tmp_path: Path) -> None:
-    truth = written(tmp_path, size=60_000, days=60)
-    areas = Counter(area for told in attempts_in(truth).values() for area in told["areas"])
+def test_every_kind_of_time_occurs(usual: dict[str, Any]) -> None:
+    areas = Counter(area for told in attempts_in(usual).values() for area in told["areas"])
 
     assert {
         "scheduling",
@@ -78,9 +91,7 @@ def test_every_kind_of_time_occurs(tmp_path: Path) -> None:
     } == areas.keys()
 
 
-def test_every_outcome_occurs(tmp_path: Path) -> None:
-    truth = written(tmp_path, size=100_000, days=30)
-
+def test_every_outcome_occurs(usual: dict[str, Any]) -> None:
     assert {
         "completed",
         "failed",
@@ -89,47 +100,45 @@ def test_every_outcome_occurs(tmp_path: Path) -> None:
         "timeout",
         "lost",
         "running",
-    } == {told["outcome"] for told in attempts_in(truth).values()}
+    } == {told["outcome"] for told in attempts_in(usual).values()}
 
 
-def test_the_areas_of_every_attempt_sum_to_its_wall(tmp_path: Path) -> None:
-    attempts = attempts_in(written(tmp_path, size=20_000, days=20)).values()
+def test_the_areas_of_every_attempt_sum_to_its_wall(usual: dict[str, Any]) -> None:
+    attempts = attempts_in(usual).values()
 
     assert [told["ended_us"] - told["started_us"] for told in attempts] == [
         sum(told["areas"].values()) for told in attempts
     ]
 
 
-def test_a_job_with_a_broken_line_is_not_complete(tmp_path: Path) -> None:
-    truth = written(tmp_path, size=20_000, days=20, broken=0.01)
+def test_a_job_with_a_broken_line_is_not_complete(broken: Path) -> None:
+    truth = truth_in(broken)
     incomplete = {job for job, told in truth["jobs"].items() if not told["is_complete"]}
 
     assert incomplete
     assert {line["job_id"] for line in truth["broken"]} == incomplete
 
 
-def test_jobs_without_broken_lines_have_their_true_seconds_all_the_same(tmp_path: Path) -> None:
-    truth = written(tmp_path, size=20_000, days=20, broken=0.005)
+def test_jobs_without_broken_lines_have_their_true_seconds_all_the_same(broken: Path) -> None:
+    truth = truth_in(broken)
     spoiled = {(line["file"], line["line"]) for line in truth["broken"]}
     complete = {job for job, told in truth["jobs"].items() if told["is_complete"]}
-    measured = attempts_of(measure(events(tmp_path, without=spoiled)))
+    measured = attempts_of(measure(events(broken, without=spoiled)))
 
     assert {key: told for key, told in attempts_in(truth).items() if key[0] in complete} == {
         key: told for key, told in measured.items() if key[0] in complete
     }
 
 
-def test_production_is_near_its_target_and_explores_less_well(tmp_path: Path) -> None:
-    truth = written(tmp_path, size=150_000, days=60, planted=False)
-    production, exploration = (ett(truth, kind) for kind in ("production", "exploration"))
+def test_production_is_near_its_target_and_explores_less_well(usual: dict[str, Any]) -> None:
+    production, exploration = (ett(usual, kind) for kind in ("production", "exploration"))
 
     assert 0.85 <= production <= 0.92
     assert exploration < production
 
 
-def test_starting_takes_minutes(tmp_path: Path) -> None:
-    truth = written(tmp_path, size=60_000, days=60, planted=False)
-    waits = sorted(told["tts_us"] for told in attempts_in(truth).values() if told["tts_us"])
+def test_starting_takes_minutes(usual: dict[str, Any]) -> None:
+    waits = sorted(told["tts_us"] for told in attempts_in(usual).values() if told["tts_us"])
     minutes = waits[len(waits) // 2] / 60e6
 
     assert 4 <= minutes <= 10
@@ -149,6 +158,10 @@ def written(
     settings = Settings(LAST_DAY, days=days, seed=seed)
     fleet = of_size(size, settings, regressions, roll_outs(days, TEAMS))
     write_fleet(fleet, folder, broken_ratio=broken, cloning=cloning)
+    return truth_in(folder)
+
+
+def truth_in(folder: Path) -> dict[str, Any]:
     truth: dict[str, Any] = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
     return truth
 
