@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -242,10 +243,9 @@ def test_the_broken_lines_told_again_whole_give_the_truth(
     mended.write_text(
         "".join(line_of(whole, line) + "\n" for line in spoiled.truth["broken"]), encoding="utf-8"
     )
-    warehouse = tmp_path / "warehouse"
+    warehouse = shutil.copytree(spoiled.warehouse, tmp_path / "warehouse", symlinks=True)
 
     assert attempts_in(spoiled.truth) != attempts_of(spoiled.warehouse)
-    assert 0 == ingest(warehouse, spoiled.dumps)
     assert 0 == ingest(warehouse, mended)
     assert attempts_in(spoiled.truth) == attempts_of(warehouse)
     # the dumps have other names
