@@ -107,34 +107,40 @@ def test_a_suspended_attempt_is_there_on_the_days_of_its_wall_time_and_of_its_en
                 assert ([(there, there)] if there else []) == by_day, first
 
 
-def test_a_day_with_no_more_than_an_end_took_no_gpu_seconds_and_knows_of_no_saves(
-    tmp_path: Path,
-) -> None:
-    ends_suspended = Suspended(1, datetime(2026, 3, 1, 6), 3600, 2 * 86400)
-    load_rows(tmp_path, ends_suspended)
+@pytest.fixture(scope="module")
+def for_hours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of two attempts, each of which was suspended for the whole of a day of its."""
+    folder = tmp_path_factory.mktemp("for-hours")
+    load_rows(
+        folder,
+        Suspended(1, datetime(2026, 3, 1, 6), 3600, 2 * 86400, team="ends"),
+        Suspended(2, datetime(2026, 3, 1, 23), 0, 2 * 3600, team="begins"),
+    )
+    return folder / "warehouse"
 
+
+def test_a_day_with_no_more_than_an_end_took_no_gpu_seconds_and_knows_of_no_saves(
+    for_hours: Path,
+) -> None:
     assert [(1, 3600 * 8, 3600 * 8, None), (3, 0, 0, None)] == rows(
-        tmp_path / "warehouse",
+        for_hours,
         "select day(day), gpu_seconds, uninstrumented_gpu_seconds, checkpoint_saves "
-        "from team_day where team = 'vision' and workload = 'all' order by day",
+        "from team_day where team = 'ends' and workload = 'all' order by day",
     )
     assert [(None,)] == rows(
-        tmp_path / "warehouse",
-        "select checkpoint_saves from window_of('vision', 'all', ?, ?)",
+        for_hours,
+        "select checkpoint_saves from window_of('ends', 'all', ?, ?)",
         [date(2026, 3, 1), date(2026, 3, 3)],
     )
 
 
 def test_a_day_that_an_attempt_began_on_and_was_suspended_all_of_took_no_gpu_seconds(
-    tmp_path: Path,
+    for_hours: Path,
 ) -> None:
-    begins_suspended = Suspended(1, datetime(2026, 3, 1, 23), 0, 2 * 3600)
-    load_rows(tmp_path, begins_suspended)
-
     assert [(1, 0, 0, 0), (2, 0, 0, 0)] == rows(
-        tmp_path / "warehouse",
+        for_hours,
         "select day(day), wall_seconds, gpu_seconds, uninstrumented_gpu_seconds "
-        "from team_day where team = 'vision' and workload = 'all' order by day",
+        "from team_day where team = 'begins' and workload = 'all' order by day",
     )
 
 
@@ -154,6 +160,7 @@ class Suspended:
     start: datetime
     wall: int
     suspended: int
+    team: str = "vision"
 
     @property
     def end(self) -> datetime:
@@ -169,7 +176,7 @@ def suspended(chance: random.Random, number: int) -> Suspended:
 
 def line_of(told: Suspended) -> str:
     return (
-        f"{100 + told.job}|vision|COMPLETED|{told.start.isoformat()}|{told.end.isoformat()}|"
+        f"{100 + told.job}|{told.team}|COMPLETED|{told.start.isoformat()}|{told.end.isoformat()}|"
         f"{clock(told.wall)}|{clock(told.suspended)}|gres/gpu=8"
     )
 
