@@ -76,7 +76,6 @@ def both_ways(tmp_path_factory: pytest.TempPathFactory) -> BothWays:
     text = "".join([*lines[:10], "not json\n", *lines[10:]])
     ends = (len(text) // 3, len(text) // 2, len(text) - 7, len(text))
     repeated = write_dump(folder / "dump.jsonl", fleet(31, prefix="again-"))
-    packed_anew = _packed_anew(repeated)
     forth = [
         write_dump(folder / f"telling {number}.jsonl", telling)
         for number, telling in enumerate(tellings())
@@ -84,14 +83,13 @@ def both_ways(tmp_path_factory: pytest.TempPathFactory) -> BothWays:
     whole = write_text(folder / "whole.jsonl", text)
     ingest(told.whole, everything, whole, repeated, forth[0])
     ingest(told.whole, forth[1])
-    more = [[repeated, forth[1]], [forth[0]], [], []]
+    same, renamed, packed, packed_otherwise, turned = _packed_anew(repeated)
+    more = [[repeated, forth[1]], [forth[0], renamed, packed], [packed_otherwise, same], [turned]]
     for number, (parts, end, beside) in enumerate(
         zip(zip(*dealt, strict=True), ends, more, strict=True)
     ):
         piece = write_dump(folder / f"{number}.jsonl", chain.from_iterable(parts))
         ingest(told.cut_up, piece, write_text(folder / "log.jsonl", text[:end]), *beside)
-    for dump in packed_anew:
-        ingest(told.cut_up, dump)
     return told
 
 
@@ -114,28 +112,47 @@ def test_pieces_in_any_order_give_the_numbers_of_the_whole(both_ways: BothWays) 
     assert {} == differences(both_ways.whole, both_ways.cut_up)
 
 
+@dataclass(frozen=True, slots=True)
+class OfClusters:
+    """The warehouses of two sources that tell of the same jobs, the one first and the other first;
+    and of dumps as of their last moment, and in pieces as of the moment of each.
+    """
+
+    once: Path
+    in_pieces: Path
+
+
+@pytest.fixture(scope="module")
+def of_clusters(tmp_path_factory: pytest.TempPathFactory) -> OfClusters:
+    folder = tmp_path_factory.mktemp("of_clusters")
+    told = OfClusters(folder / "once", folder / "in pieces")
+    events = fleet(11, size=8, prefix="clock-")
+    shared = fleet(21, size=6, prefix="shared-")
+    first, second = (
+        write_dump(folder / f"half {half}.jsonl", shared[half::2]) for half in range(2)
+    )
+    everything = write_dump(folder / "all.jsonl", events)
+    ingest(told.once, "--cluster", "c0", "--as-of", AS_OF[-1], everything, first)
+    ingest(told.once, "--cluster", "c1", second)
+    # the clock is its source's alone
+    ingest(told.in_pieces, "--cluster", "c1", second)
+    for number, (moment, dealt) in enumerate(zip(AS_OF, pieces(11, events), strict=True)):
+        piece = write_dump(folder / f"{number}.jsonl", dealt)
+        beside = [first] if moment == AS_OF[-1] else []
+        ingest(told.in_pieces, "--cluster", "c0", "--as-of", moment, piece, *beside)
+    return told
+
+
 @pytest.mark.slow
-def test_a_clock_that_moves_on_between_pieces_ends_where_one_ingest_does(tmp_path: Path) -> None:
-    events = fleet(11, size=8)
-    once, in_pieces = tmp_path / "once", tmp_path / "pieces"
-    ingest(once, "--as-of", AS_OF[-1], write_dump(tmp_path / "all.jsonl", events))
-    for number, (moment, piece) in enumerate(zip(AS_OF, pieces(11, events), strict=True)):
-        ingest(in_pieces, "--as-of", moment, write_dump(tmp_path / f"{number}.jsonl", piece))
-
-    assert {} == differences(once, in_pieces)
+def test_a_clock_that_moves_on_between_pieces_ends_where_one_ingest_does(
+    of_clusters: OfClusters,
+) -> None:
+    assert {} == differences(of_clusters.once, of_clusters.in_pieces)
 
 
 @pytest.mark.slow
-def test_sources_that_tell_of_the_same_jobs_may_come_in_any_order(tmp_path: Path) -> None:
-    events = fleet(21, size=6)
-    halves = [events[0::2], events[1::2]]
-    dumps = [write_dump(tmp_path / f"{n}.jsonl", half) for n, half in enumerate(halves)]
-    forth, back = tmp_path / "forth", tmp_path / "back"
-    for warehouse, order in ((forth, (0, 1)), (back, (1, 0))):
-        for number in order:
-            ingest(warehouse, "--cluster", f"c{number}", dumps[number])
-
-    assert {} == differences(forth, back)
+def test_sources_that_tell_of_the_same_jobs_may_come_in_any_order(of_clusters: OfClusters) -> None:
+    assert {} == differences(of_clusters.once, of_clusters.in_pieces)
 
 
 def test_a_dump_repeated_renamed_and_packed_anew_changes_nothing(both_ways: BothWays) -> None:
@@ -191,10 +208,12 @@ def events_beside_others(folder: Path) -> Iterator[list[Path]]:
 
     # no field of its own may stand in the dumps beside but in those of its case
     yield [write_dump(folder / f"{case} alone.jsonl", told(case)) for case in MORE]
-    for case, more in MORE.items():
-        other = alive(f"{case} other", **more)
-        yield [write_dump(folder / f"{case} beside.jsonl", [*told(case), other])]
-    yield [write_dump(folder / "differing.jsonl", DIFFERING)]
+    known, own = (
+        write_dump(folder / f"{case} beside.jsonl", [*told(case), alive(f"{case} other", **more)])
+        for case, more in MORE.items()
+    )
+    yield [known]
+    yield [own, write_dump(folder / "differing.jsonl", DIFFERING)]
 
 
 def change(folder: Path) -> Iterator[list[Path]]:
@@ -231,7 +250,7 @@ def growing_text(folder: Path) -> Iterator[list[Path]]:
     lines = [f"2026-03-01T00:00:{second:02} step {second}, loss 2.0" for second in range(10, 60)]
     lines[20] = "2026-03-01T00:00:30 glurp of 7"
     log = folder / "train.log"
-    for end in (30, 40, 50):
+    for end in (30, 50):
         yield [write_text(log, "\n".join([*lines[:end], ""]))]
     yield [write_text(log, "\n".join([*lines, "2026-03-01T00:01:00 glurp of 8", ""]))]
 
