@@ -49,19 +49,24 @@ def in_turn(tmp_path_factory: pytest.TempPathFactory) -> InTurn:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("seeds", "timezone", "most_copied"),
+    ("seeds", "timezone", "most_copied", "at_once"),
     # the second is read where it stands, as many events are
-    [(range(300), "UTC", 1_000_000), (range(1000, 1300), "Asia/Kolkata", 0)],
+    [(range(300), "UTC", 1_000_000, 8), (range(1000, 1300), "Asia/Kolkata", 0, 4)],
 )
 def test_engine_and_oracle_agree_on_random_fleets_of_several_sources(
-    seeds: range, timezone: str, most_copied: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seeds: range,
+    timezone: str,
+    most_copied: int,
+    at_once: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(facts, "_FEW_EVENTS", most_copied)
     config = tmp_path / "ett.toml"
     config.write_text(f'timezone = "{timezone}"\n', encoding="utf-8")
     monkeypatch.setenv("ETT_CONFIG", str(config))
     dumps = fleet(seeds)
-    loaded(tmp_path, "warehouse", dumps, at_once=3)
+    loaded(tmp_path, "warehouse", dumps, at_once=at_once)
     joined = measure_dumps(dumps, timezone=timezone)
 
     assert len(joined.measures.attempts) > 2_000
@@ -105,26 +110,23 @@ def test_a_full_rebuild_gives_what_the_increments_gave(in_turn: InTurn, tmp_path
     assert in_pieces == contents(tmp_path / "warehouse", SEEN)
 
 
+@pytest.mark.slow
 def test_jobs_that_may_be_one_are_computed_in_one_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_turn: InTurn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dumps = fleet(range(4000, 4006))
-    loaded(tmp_path, "whole", dumps, at_once=len(dumps))
-    monkeypatch.setattr(facts, "_EVENTS_A_GIB", 200)
-    monkeypatch.setattr(facts, "_ATTEMPT_DAYS_A_GIB", 10)
-    loaded(tmp_path, "parts", dumps, at_once=3)
+    monkeypatch.setattr(facts, "_EVENTS_A_GIB", 700)
+    monkeypatch.setattr(facts, "_ATTEMPT_DAYS_A_GIB", 100)
+    loaded(tmp_path, "parts", in_turn.dumps, at_once=4)
 
-    assert {} == differences(tmp_path / "whole", tmp_path / "parts")
+    assert {} == differences(in_turn.warehouse, tmp_path / "parts")
 
 
-def test_the_comparison_finds_a_microsecond(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_comparison_finds_a_microsecond(in_turn: InTurn) -> None:
     """The check can fail: an oracle that is told one event a microsecond later is found out."""
-    dumps = fleet(range(5, 9))
-    loaded(tmp_path, "warehouse", dumps, at_once=len(dumps))
-    moved = [replace(dump, events=later(dump.events)) for dump in dumps]
+    moved = [replace(dump, events=later(dump.events)) for dump in in_turn.dumps]
 
-    assert [] == disagreements(tmp_path / "warehouse", measure_dumps(dumps).measures)
-    assert [] != disagreements(tmp_path / "warehouse", measure_dumps(moved).measures)
+    assert [] != disagreements(in_turn.warehouse, measure_dumps(moved).measures)
 
 
 def fleet(seeds: Iterable[int]) -> list[Dump]:
