@@ -89,9 +89,9 @@ Story = dict[int, list[str]]  # a table a command
 TURNS = [(0, 1), (1, 0)]
 TURNED = {(0, 1): "fleet", (1, 0): "turned"}
 # of each kind of doubt an ingest names one job: those of two kinds may share it
-TASKS = {told: command for command, told in enumerate(product(["fleet", ""], TURNS), 3)}
-ROWS = {order: command for command, order in enumerate(TURNS, 3)}
-AS_OF_700 = 7  # beside a dump that is new, a known one stays the older
+TASKS = {told: command for command, told in enumerate(product(["fleet", ""], TURNS), 2)}
+ROWS = {order: command for command, order in enumerate(TURNS, 2)}
+AS_OF_700 = 6  # beside a dump that is new, a known one stays the older
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,31 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     assert 0 == ingest(folder, RUNNING)
     return folder
+
+
+@pytest.fixture(scope="module")
+def on_clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One history on clusters of their own: in two snapshots, without duplicates, and in a zone
+    that nobody said.
+    """
+    folder = tmp_path_factory.mktemp("on-clusters")
+    dumps = written(
+        folder / "dumps",
+        on("together", RUNNING),
+        on("together", ADMIN),
+        newest("newest"),
+        on("elsewhere", LOS_ANGELES),
+    )
+
+    assert 0 == ingest(folder / "warehouse", *dumps)
+    return folder / "warehouse"
+
+
+def newest(cluster: str) -> list[str]:
+    """What `sacct` without -D prints: the newest row of each job."""
+    of_job = {cells["JobIDRaw"]: cells | {"Cluster": cluster} for cells in job_rows()}
+    header = list(next(iter(of_job.values())))
+    return ["\x1f".join(cells) for cells in (header, *map(dict.values, of_job.values()))]
 
 
 def copied(warehouse: Path, folder: Path) -> Path:
@@ -351,31 +376,22 @@ def test_1_three_preemptions_and_a_completion_are_four_attempts(quiet: Path) -> 
 
 
 def test_1_without_duplicates_only_the_last_attempt_of_each_job_shows(
-    quiet: Path, tmp_path: Path
+    quiet: Path, on_clusters: Path
 ) -> None:
-    # what `sacct` without -D prints: the newest row of each job
-    newest = {cells["JobIDRaw"]: list(cells.values()) for cells in job_rows()}
-    header = list(next(iter(job_rows())))
-    dump = tmp_path / "nodup.txt"
-    lines = ["\x1f".join(cells) for cells in (header, *newest.values())]
-    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = [(of_fleet(job), number, how) for job, number, how in ends_on(on_clusters, "newest")]
 
-    assert 0 == ingest(tmp_path / "warehouse", dump)
-    assert last_ends(quiet) == [(job, how) for job, _, how in ends(tmp_path / "warehouse")]
-    assert {1} == {number for _, number, _ in ends(tmp_path / "warehouse")}
+    assert last_ends(quiet) == [(job, how) for job, _, how in told]
+    assert {1} == {number for _, number, _ in told}
 
 
 @pytest.mark.real
 def test_1_the_dump_without_duplicates_gives_the_last_attempts(
-    real_logs: Path, quiet: Path, tmp_path: Path
+    quiet: Path, of_windows: OfWindows
 ) -> None:
-    dump = real_logs / "slurm" / "snap2_quiet" / "sacct_nodup_P_admin.txt"
+    told = ends_on(of_windows.begun, "newest")
 
-    assert 0 == ingest(tmp_path, dump)
-    assert last_ends(quiet) == [(job, how) for job, _, how in ends(tmp_path)]
-
-    assert 0 == ingest(tmp_path, ADMIN)
-    assert attempts(quiet) == attempts(tmp_path)
+    assert last_ends(quiet) == [(of_fleet(job), how) for job, _, how in told]
+    assert attempts_on(of_windows.whole, "newest") == attempts_on(of_windows.windows, "newest")
 
 
 def test_1_a_job_id_that_is_given_out_again_is_another_job(retold: Retold) -> None:
@@ -448,11 +464,12 @@ def test_2_requeued_says_no_cause_unless_its_exit_code_does(quiet: Path) -> None
 
 
 def test_3_the_zone_of_the_client_is_what_the_user_says(
-    dialects: dict[str, Path], tmp_path: Path
+    dialects: dict[str, Path], on_clusters: Path
 ) -> None:
-    assert 0 == ingest(tmp_path, LOS_ANGELES)
     right = rows(dialects["sacct_D_X_P_epoch.txt"], "select started_at from attempts order by 1")
-    wrong = rows(tmp_path, "select started_at from attempts order by 1")
+    wrong = rows(
+        on_clusters, "select started_at from attempts where job_id ^@ 'elsewhere:' order by 1"
+    )
 
     assert [(at + timedelta(hours=8),) for (at,) in wrong] == right
 
@@ -652,8 +669,8 @@ def test_14_dumps_of_other_zones_tell_the_same_jobs_where_the_zone_is_said(
 ) -> None:
     warehouse = copied(quiet, tmp_path)
 
-    assert 0 == ingest(warehouse, LOS_ANGELES, *ZONE_OF_LOS_ANGELES)
-    assert 0 == ingest(warehouse, EPOCH)
+    # an epoch is of no zone
+    assert 0 == ingest(warehouse, LOS_ANGELES, EPOCH, *ZONE_OF_LOS_ANGELES)
 
     assert attempts(quiet) == attempts(warehouse)
 
@@ -701,10 +718,8 @@ def test_a_snapshot_and_a_later_one_are_the_later_one(
     assert serving(quiet) == serving(warehouse)
 
 
-def test_two_snapshots_in_one_command_are_the_later_one(quiet: Path, tmp_path: Path) -> None:
-    assert 0 == ingest(tmp_path, RUNNING, ADMIN)
-
-    assert attempts(quiet) == attempts(tmp_path)
+def test_two_snapshots_in_one_command_are_the_later_one(quiet: Path, on_clusters: Path) -> None:
+    assert attempts_on(quiet, "fleet") == attempts_on(on_clusters, "together")
 
 
 def test_a_known_dump_that_was_taken_later_is_believed_of_its_rows(in_turn: InTurn) -> None:
@@ -787,20 +802,40 @@ def test_a_known_dump_that_is_given_as_of_a_moment_beside_a_new_one_stays_the_ol
 ORDERS_OF_FOUR = ("1234", "4321", "3142")
 
 
+@dataclass(frozen=True, slots=True)
+class OfWindows:
+    """Warehouses of one history on several clusters: told as a whole, and in pieces."""
+
+    whole: Path
+    begun: Path  # after the first piece of each
+    windows: Path
+
+
 @pytest.fixture(scope="module")
-def of_windows(real_logs: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A history on three clusters: each in windows, in an order of its own; and each as a whole."""
+def of_windows(real_logs: Path, tmp_path_factory: pytest.TempPathFactory) -> OfWindows:
+    """Each cluster is told in windows, in an order of its own; one, of which all that is told are
+    the newest rows, then as a whole; and one as a whole and in windows at once.
+    """
     folder = tmp_path_factory.mktemp("of-windows")
     windows = sorted((real_logs / "slurm" / "windows").glob("w_*.txt"))
+    newest_rows = real_logs / "slurm" / "snap2_quiet" / "sacct_nodup_P_admin.txt"
     assert 4 == len(windows)
-    for place in range(4):
+    beside = [
+        [on("newest", newest_rows), *(on("beside", dump) for dump in (*windows, ADMIN))],
+        [on("newest", ADMIN)],
+        [],
+        [],
+    ]
+    for place, more in enumerate(beside):
         told = [on(order, windows[int(order[place]) - 1]) for order in ORDERS_OF_FOUR]
 
-        assert 0 == ingest(folder / "windows", *written(folder / str(place), *told))
-    whole = [on(order, ADMIN) for order in ORDERS_OF_FOUR]
+        assert 0 == ingest(folder / "windows", *written(folder / str(place), *told, *more))
+        if place == 0:
+            begun = copied(folder / "windows", folder)
+    whole = [on(cluster, ADMIN) for cluster in (*ORDERS_OF_FOUR, "newest", "beside")]
 
     assert 0 == ingest(folder / "whole", *written(folder / "dumps", *whole))
-    return folder / "windows", folder / "whole"
+    return OfWindows(folder / "whole", begun, folder / "windows")
 
 
 def on(cluster: str, dump: Path) -> list[str]:
@@ -812,25 +847,21 @@ def on(cluster: str, dump: Path) -> list[str]:
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS_OF_FOUR)
-def test_four_windows_in_any_order_are_the_whole_history(
-    order: str, of_windows: tuple[Path, Path]
-) -> None:
-    windows, whole = of_windows
-    of_cluster = f"select * exclude (failure_evidence_file) from attempts where job_id ^@ '{order}'"
+def test_four_windows_in_any_order_are_the_whole_history(order: str, of_windows: OfWindows) -> None:
+    told = attempts_on(of_windows.whole, order)
 
     # the windows print no step's memory and no comment, all else they do
-    assert 100 < len(rows(whole, of_cluster))
-    assert rows(whole, f"{of_cluster} order by all") == rows(windows, f"{of_cluster} order by all")
-    assert serving(whole) == serving(windows)
+    assert 100 < len(told)
+    assert told == attempts_on(of_windows.windows, order)
+    assert serving(of_windows.whole) == serving(of_windows.windows)
 
 
 @pytest.mark.real
-def test_windows_beside_the_whole_history_add_nothing(
-    real_logs: Path, quiet: Path, tmp_path: Path
-) -> None:
-    assert 0 == ingest(tmp_path, real_logs / "slurm" / "windows", ADMIN)
+def test_windows_beside_the_whole_history_add_nothing(of_windows: OfWindows) -> None:
+    told = attempts_on(of_windows.whole, "beside")
 
-    assert attempts(quiet) == attempts(tmp_path)
+    assert 100 < len(told)
+    assert told == attempts_on(of_windows.windows, "beside")
 
 
 def test_windows_of_a_chain_number_its_attempts_when_its_beginning_arrives(
@@ -1227,7 +1258,7 @@ def with_fewer_columns(jobs: tuple[str, str]) -> list[list[str]]:
 def in_other_words(cluster: str) -> list[list[str]]:
     job = row(300, "FAILED", 0, 60, 90, ExitCode="0:125", Cluster=cluster)
     step = job | {"JobID": "300.0", "JobIDRaw": "300.0", "State": "OUT_OF_MEMORY"}
-    others = [row(other, "COMPLETED", 0, 60, 99, Cluster=cluster) for other in (301, 302)]
+    others = [row(other, "COMPLETED", 0, 60, 99, Cluster=cluster) for other in (301, 309)]
     return [sacct(job | {"Account": "nlp"}, others[0]), sacct(job, step, others[1])]
 
 
@@ -1308,6 +1339,28 @@ def attempts(
 ) -> list[tuple[Any, ...]]:
     """Every attempt with all its columns but the name of the dump that told it first."""
     return rows(warehouse, f"select {columns} from attempts order by job_id, attempt")
+
+
+def attempts_on(warehouse: Path, cluster: str) -> list[tuple[Any, ...]]:
+    """Every attempt on a cluster, under the names that its jobs would have on the usual one."""
+    return [
+        (of_fleet(job), *told)
+        for job, *told in rows(
+            warehouse,
+            "select job_id, * exclude (job_id, cluster, failure_evidence_file) from attempts "
+            "where job_id ^@ ? order by job_id, attempt",
+            [f"{cluster}:"],
+        )
+    ]
+
+
+def of_fleet(job: str) -> str:
+    _, _, number = job.partition(":")
+    return f"fleet:{number}"
+
+
+def ends_on(warehouse: Path, cluster: str) -> list[tuple[str, int, tuple[object, ...]]]:
+    return [told for told in ends(warehouse) if told[0].startswith(f"{cluster}:")]
 
 
 def serving(warehouse: Path) -> dict[str, list[tuple[Any, ...]]]:
