@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import date, timedelta
@@ -102,22 +103,24 @@ def test_scrapes_during_ingests_are_without_error(
 ) -> None:
     exporter = serve(Pace(interval=0.02))
     ingest(warehouse, dumps[:4])
-    shown = [exporter.get().text()]
+    states = {exporter.get().text()}
     done = threading.Event()
 
     def scrape() -> None:
-        while not done.wait(0.05):  # without a rest it keeps the ingests from their processor
-            shown.append(exporter.get().text())
+        while not done.wait(0.1):  # without a rest it keeps the ingests from their processor
+            states.add(exporter.get().text())
 
-    readers = [threading.Thread(target=scrape) for _ in range(2)]
+    readers = [threading.Thread(target=scrape, daemon=True) for _ in range(2)]
     for reader in readers:
         reader.start()
-    for first in range(4, len(dumps), 7):
-        ingest(warehouse, dumps[first : first + 7])
+    for first in range(4, len(dumps), 10):
+        known = len(states)
+        ingest(warehouse, dumps[first : first + 10])
+        while len(states) == known:  # what was published is read before more is
+            time.sleep(0.05)
     done.set()
     for reader in readers:
         reader.join()
-    states = set(shown)
 
     assert 4 <= len(states)
     assert [] == [state for state in states if failures(state)]
