@@ -58,7 +58,7 @@ def test_engine_and_oracle_agree_on_random_fleets(
 
 
 @pytest.mark.slow
-@settings(max_examples=9, suppress_health_check=[HealthCheck.data_too_large])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.data_too_large])
 @given(st.lists(fleets(), min_size=2, max_size=3))  # more at once are too much to draw
 def test_engine_and_oracle_agree_on_what_hypothesis_draws(
     drawn: list[list[dict[str, object]]],
