@@ -116,7 +116,9 @@ def test_scrapes_during_ingests_are_without_error(
     for first in range(4, len(dumps), 10):
         known = len(states)
         ingest(warehouse, dumps[first : first + 10])
-        while len(states) == known:  # what was published is read before more is
+        patience = time.monotonic() + 60
+        # what was published is read before more is
+        while len(states) == known and time.monotonic() < patience:
             time.sleep(0.05)
     done.set()
     for reader in readers:
