@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -44,6 +44,7 @@ FLAGS = (
 )
 # what moves is drawn sixty times a second, by the processor
 VIEW: Any = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
+_ended: list[int] = []  # the ports of dashboards that have
 
 
 @dataclass(slots=True)
@@ -152,7 +153,7 @@ def listen(page: Page) -> Heard:
 @contextmanager
 def dashboard(warehouse: Path) -> Iterator[str]:
     """The dashboard on a free port, started in a folder that is not the project's."""
-    port = free_port()
+    port = _port()
     server = subprocess.Popen(
         [
             str(Path(sys.executable).with_name("ett-dashboard")),
@@ -174,6 +175,21 @@ def dashboard(warehouse: Path) -> Iterator[str]:
         finally:
             server.kill()  # what does not end fails this test, and no other
             server.wait()
+            _ended.append(port)
+
+
+def _port() -> int:
+    """That of a dashboard that has ended, if nobody took it since: the browser need not compile
+    again what it has loaded from the same address before.
+    """
+    while _ended:
+        port = _ended.pop()
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            with suppress(OSError):
+                listener.bind(("127.0.0.1", port))
+                return port
+    return free_port()
 
 
 def free_port() -> int:
