@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 import queries
 from app.monitoring.follower import Pace
@@ -211,19 +211,19 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def readers(warehouse: Path, browser: Browser) -> Iterator[dict[str, Reader]]:
+def readers(warehouse: Path, context: BrowserContext) -> Iterator[dict[str, Reader]]:
     with (
         closing(connect(queries.published(warehouse))) as views,
         metrics(warehouse) as gauges,
         dashboard(warehouse) as url,
     ):
-        context = browser.new_context(viewport={"width": 1600, "height": 1200})
         page = context.new_page()
+        page.set_viewport_size({"width": 1600, "height": 1200})
         yield {
             name: Reader(team, days, read(page, url, team, days), gauges, views)
             for name, (team, days) in SCOPES.items()
         }
-        context.close()
+        page.close()
 
 
 @pytest.fixture(params=SCOPES)
