@@ -11,10 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocket, expect
+from playwright.sync_api import BrowserContext, Page, WebSocket, expect
 
 from tests.app import serving
-from tests.browser.conftest import Heard, dashboard, fresh_page
+from tests.browser.conftest import Heard, dashboard
 from tests.browser.provider import CLIENT, SECRET, provider
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -60,9 +60,13 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with fresh_page(browser) as page:
-        yield page
+def page(context: BrowserContext) -> Iterator[Page]:
+    """Of a browser that has loaded the code of the pages, and knows nobody."""
+    context.clear_cookies()  # those of another dashboard as well: a port has none of its own
+    page = context.new_page()
+    yield page
+    page.close()
+    context.clear_cookies()
 
 
 @pytest.fixture
@@ -107,15 +111,12 @@ def test_somebody_else_is_told_so_and_can_sign_out(closed: str, page: Page, told
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in", timeout=SOON)
 
 
-def test_a_cookie_that_the_server_did_not_sign_opens_nothing(browser: Browser, closed: str) -> None:
-    context = browser.new_context()
+def test_a_cookie_that_the_server_did_not_sign_opens_nothing(page: Page, closed: str) -> None:
     forged = '"{\\"email\\": \\"ann@example.org\\", \\"is_logged_in\\": true}"'
-    context.add_cookies([{"name": "_streamlit_user", "value": forged, "url": closed}])
-    page = context.new_page()
+    page.context.add_cookies([{"name": "_streamlit_user", "value": forged, "url": closed}])
     page.goto(closed)
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in", timeout=SOON)
-    context.close()
 
 
 def test_who_is_listed_reads_and_signs_out(closed: str, page: Page, heard: Heard) -> None:
