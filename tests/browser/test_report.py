@@ -11,15 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from app import report
 from tests.app import serving
-from tests.browser.conftest import Heard, fresh_page
+from tests.browser.conftest import fresh_page, listen
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with fresh_page(browser) as page:
-        yield page
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +33,20 @@ def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return written
 
 
-@pytest.mark.parametrize("name", ["fleet", "hostile"])
+@pytest.fixture(scope="module")
+def offline(browser: Browser) -> Iterator[Page]:
+    with fresh_page(browser) as page:
+        page.context.set_offline(True)
+        yield page
+
+
+# the fleet's last: it is looked at on and on
+@pytest.mark.parametrize("name", ["hostile", "fleet"])
 def test_it_opens_offline_and_draws_every_figure(
-    digests: dict[str, Path], page: Page, heard: Heard, name: str
+    digests: dict[str, Path], offline: Page, name: str
 ) -> None:
+    page, heard = offline, listen(offline)
     page.on("dialog", lambda dialog: heard.errors.append(f"dialog {dialog.message}"))
-    page.context.set_offline(True)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(digests[name].as_uri())
@@ -60,18 +62,26 @@ def test_it_opens_offline_and_draws_every_figure(
 
 
 def test_its_figures_have_a_name_and_its_numbers_a_table(
-    digests: dict[str, Path], page: Page
+    digests: dict[str, Path], offline: Page
 ) -> None:
-    page.goto(digests["fleet"].as_uri())
+    page = on(offline, digests["fleet"])
 
     assert 3 == page.locator("[data-figure][aria-label]").count()
     page.get_by_text("The numbers").first.click()
     expect(page.get_by_role("cell", name="Mon 23 Feb")).to_be_visible()
 
 
-def test_a_phone_reads_it_in_its_width(digests: dict[str, Path], page: Page) -> None:
+def test_a_phone_reads_it_in_its_width(digests: dict[str, Path], offline: Page) -> None:
+    page = on(offline, digests["fleet"])
     page.set_viewport_size({"width": 420, "height": 900})
-    page.goto(digests["fleet"].as_uri())
+    page.reload()
     expect(page.locator(".main-svg").first).to_be_visible()
 
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def on(page: Page, digest: Path) -> Page:
+    """The page with this digest on it: opened, where another one is."""
+    if page.url != digest.as_uri():
+        page.goto(digest.as_uri())
+    return page
