@@ -7,34 +7,34 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_dashboard import open_page, parameters
+from tests.browser.test_dashboard import parameters, turn_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_the_aligned_timeline_is_in_the_link(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/job?job=stubborn")
-    page.get_by_text("Start every attempt at zero").click()
-    expect(page).to_have_url(re.compile(r"aligned=true"))
+def test_the_aligned_timeline_is_in_the_link(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/job?job=stubborn")
+    kept.get_by_text("Start every attempt at zero").click()
+    expect(kept).to_have_url(re.compile(r"aligned=true"))
 
-    expect(page.get_by_test_id("stMain")).to_contain_text("since each attempt's start")
-
-
-def test_spans_come_when_they_are_asked_for(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/job?job=stubborn&attempt=30")
-    before = page.get_by_test_id("stDataFrame").count()
-    page.get_by_text("Spans of attempt 30, and the dump each came from").click()
-
-    expect(page.get_by_test_id("stDataFrame")).to_have_count(before + 1)
+    expect(kept.get_by_test_id("stMain")).to_contain_text("since each attempt's start")
 
 
-def test_an_attempt_is_walked_from_its_page(fleet_url: str, page: Page) -> None:
-    open_page(page, f"{fleet_url}/job?job=stubborn&attempt=30")
-    page.get_by_role("link", name="Walk this attempt from the dump to the rollup").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Data & definitions")
-    expect(page.get_by_test_id("stMain")).to_contain_text("Attempt 30 of stubborn")
+def test_spans_come_when_they_are_asked_for(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/job?job=stubborn&attempt=30")
+    before = kept.get_by_test_id("stDataFrame").count()
+    kept.get_by_text("Spans of attempt 30, and the dump each came from").click()
 
-    assert {"job=stubborn", "attempt=30"} <= parameters(page)
+    expect(kept.get_by_test_id("stDataFrame")).to_have_count(before + 1)
+
+
+def test_an_attempt_is_walked_from_its_page(fleet_url: str, kept: Page) -> None:
+    turn_to(kept, f"{fleet_url}/job?job=stubborn&attempt=30")
+    kept.get_by_role("link", name="Walk this attempt from the dump to the rollup").click()
+    expect(kept.get_by_role("heading", level=1)).to_have_text("Data & definitions")
+    expect(kept.get_by_test_id("stMain")).to_contain_text("Attempt 30 of stubborn")
+
+    assert {"job=stubborn", "attempt=30"} <= parameters(kept)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_an_attempt_is_walked_from_its_page(fleet_url: str, page: Page) -> None:
     ],
 )
 def test_what_is_found_instead_has_its_own_link(
-    fleet_url: str, page: Page, asked: str, name: str, found: str
+    fleet_url: str, kept: Page, asked: str, name: str, found: str
 ) -> None:
-    open_page(page, f"{fleet_url}{asked}")
-    page.get_by_test_id("stMain").get_by_text(name, exact=True).click()
-    expect(page).to_have_url(f"{fleet_url}{found}")
-    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
-    page.go_back()
+    turn_to(kept, f"{fleet_url}{asked}")
+    kept.get_by_test_id("stMain").get_by_text(name, exact=True).click()
+    expect(kept).to_have_url(f"{fleet_url}{found}")
+    expect(kept.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    kept.go_back()
 
-    expect(page).to_have_url(f"{fleet_url}{asked}")
-    expect(page.get_by_test_id("stAlert").last).to_contain_text("There is no")
+    expect(kept).to_have_url(f"{fleet_url}{asked}")
+    expect(kept.get_by_test_id("stAlert").last).to_contain_text("There is no")
