@@ -11,40 +11,41 @@ import pytest
 from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.app import serving
-from tests.browser.conftest import Heard, dashboard
+from tests.browser.conftest import Heard, dashboard, listen
 from tests.browser.test_dashboard import drawn, open_page, parameters, turn_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_each_step_to_a_job_is_a_click_and_each_click_a_step_back(
-    fleet_url: str, page: Page, heard: Heard
+    fleet_url: str, kept: Page
 ) -> None:
-    page.set_viewport_size({"width": 1280, "height": 2600})
-    open_page(page, f"{fleet_url}/?days=7")
-    steps = [page.url]
+    heard = listen(kept)
+    kept.set_viewport_size({"width": 1280, "height": 2600})
+    turn_to(kept, f"{fleet_url}/?days=7")
+    steps = [kept.url]
 
-    page.get_by_test_id("stMain").get_by_role("button", name="ranking", exact=True).click()
-    expect(page).to_have_url(re.compile(r"team=ranking"))
-    settle(page)
-    steps.append(page.url)
+    kept.get_by_test_id("stMain").get_by_role("button", name="ranking", exact=True).click()
+    expect(kept).to_have_url(re.compile(r"team=ranking"))
+    settle(kept)
+    steps.append(kept.url)
 
     click_through(
-        page, lambda: bar(page, "overview_cascade", "unsaved"), r"/lost-time\?.*area=unsaved"
+        kept, lambda: bar(kept, "overview_cascade", "unsaved"), r"/lost-time\?.*area=unsaved"
     )
-    settle(page)
-    steps.append(page.url)
+    settle(kept)
+    steps.append(kept.url)
 
-    first_row(page)
-    expect(page).to_have_url(re.compile(r"/job\?job=ranking"))
-    settle(page)
+    first_row(kept)
+    expect(kept).to_have_url(re.compile(r"/job\?job=ranking"))
+    settle(kept)
 
     assert {"team=ranking", "days=7"} <= set(steps[2].partition("?")[2].split("&"))
     for url in reversed(steps):
-        page.go_back()
-        expect(page).to_have_url(url)
-        settle(page)
-    expect(scope(page)).to_contain_text("Fleet \u00b7 all workloads \u00b7 25 Feb to 3 Mar")
+        kept.go_back()
+        expect(kept).to_have_url(url)
+        settle(kept)
+    expect(scope(kept)).to_contain_text("Fleet \u00b7 all workloads \u00b7 25 Feb to 3 Mar")
     assert [] == heard.errors
 
 
@@ -156,7 +157,7 @@ def test_overview_is_two_pages_of_paper_at_most(fleet_url: str, kept: Page, widt
 
 
 def test_what_got_worse_leads_to_its_evidence(tmp_path: Path, page: Page, heard: Heard) -> None:
-    whole = serving.fleet(days=30)
+    whole = serving.fleet(teams=("ranking", "feed"), days=1)
     worse = {
         "team": "feed",
         "metric": "unsaved_ratio",
