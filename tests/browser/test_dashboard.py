@@ -72,14 +72,14 @@ def test_a_choice_goes_into_the_url_and_follows_to_the_next_page(
 
 
 def test_an_unknown_team_is_named_and_the_nearest_is_a_click_away(
-    fleet_url: str, page: Page
+    fleet_url: str, kept: Page
 ) -> None:
-    open_page(page, f"{fleet_url}/?team=rankin")
-    expect(page.get_by_test_id("stAlert").last).to_contain_text("There is no team rankin")
-    page.get_by_role("button", name="Show ranking").click()
+    turn_to(kept, f"{fleet_url}/?team=rankin")
+    expect(kept.get_by_test_id("stAlert").last).to_contain_text("There is no team rankin")
+    kept.get_by_role("button", name="Show ranking").click()
 
-    expect(page).to_have_url(re.compile(r"team=ranking$"))
-    expect(page.get_by_test_id("stMetric").first).to_be_visible()
+    expect(kept).to_have_url(re.compile(r"team=ranking$"))
+    expect(kept.get_by_test_id("stMetric").first).to_be_visible()
 
 
 def test_a_malformed_value_is_said_and_stays_said(fleet_url: str, page: Page) -> None:
