@@ -16,7 +16,7 @@ import duckdb
 import pytest
 import zstandard
 
-from ingest import loader, native
+from ingest import loader, native, usual
 from tests.ingest.warehouses import STARTED_AT, alive, kept, life
 from tests.queries.engine import ingest, rows, table, write_dump
 
@@ -383,12 +383,17 @@ def lines(job: str, count: int, **more: object) -> bytes:
     )
 
 
+def many(job: str) -> bytes:
+    """As many as fill several of the pieces in which a stream is unpacked."""
+    return lines(job, MANY, message="m" * 180)
+
+
 def damaged(data: bytes, place: float) -> bytes:
     at = int(len(data) * place)
     return data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :]
 
 
-MANY = 60_000
+MANY = 15_000
 WHOLE: dict[str, Callable[[], bytes]] = {
     "mark.jsonl": lambda: b"\xef\xbb\xbf" + lines("mark", 3),
     "mark-own.jsonl": lambda: b"\xef\xbb\xbf" + lines("mark-own", 3, own=1),
@@ -410,15 +415,18 @@ WHOLE: dict[str, Callable[[], bytes]] = {
 }
 BROKEN: dict[str, tuple[Callable[[], bytes], int]] = {
     # how many events at least are there before the break
-    "half.gz": (lambda: (data := gzip.compress(lines("half.gz", MANY)))[: len(data) // 2], 29_900),
-    "end.gz": (lambda: gzip.compress(lines("end.gz", MANY))[:-8], MANY),
+    "half.gz": (
+        lambda: (data := gzip.compress(many("half.gz")))[: len(data) // 2],
+        MANY // 2 - 100,
+    ),
+    "end.gz": (lambda: gzip.compress(many("end.gz"))[:-8], MANY),
     "small.gz": (lambda: (data := gzip.compress(lines("small", 99)))[: len(data) // 2], 20),
     "tail.gz": (lambda: gzip.compress(lines("tail.gz", 3)) + b"not packed", 3),
     "half.zst": (
-        lambda: (data := zstandard.compress(lines("half.zst", MANY)))[: len(data) // 2],
-        20_000,
+        lambda: (data := zstandard.compress(many("half.zst")))[: len(data) // 2],
+        MANY // 3,
     ),
-    "damaged.zst": (lambda: damaged(zstandard.compress(lines("damaged", MANY)), 0.6), 20_000),
+    "damaged.zst": (lambda: damaged(zstandard.compress(many("damaged")), 0.6), MANY // 3),
     "tail.zst": (lambda: zstandard.compress(lines("tail.zst", 3)) + b"not packed", 3),
 }
 
@@ -495,7 +503,7 @@ def test_a_broken_stream_loads_up_to_its_break_which_is_told(packed: Path, name:
     assert [("not_json", True, True)] == told
 
 
-LENGTHS = (20, 40)
+LENGTHS = (17, 34)  # longer than a line may be, and than the engine reads
 KINDS: dict[str, Callable[[int], bytes]] = {
     "message": lambda size: line(message="x" * size),
     "own field": lambda size: line(own="x" * size),
@@ -506,7 +514,7 @@ KINDS: dict[str, Callable[[int], bytes]] = {
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse that was given lines of 20 and 40 MB of each kind, between good ones."""
+    """A warehouse that was given lines of both lengths, in MB, of each kind, between good ones."""
     folder = tmp_path_factory.mktemp("long")
     dumps = folder / "dumps"
     dumps.mkdir()
@@ -516,7 +524,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
             parts = [lines(job, 2), make(length * MEGABYTE) + b"\n", lines(job, 4)]
             (dumps / f"{job}.jsonl").write_bytes(b"".join(parts))
     (dumps / "first.gz").write_bytes(
-        gzip.compress(b"x" * 20 * MEGABYTE + b"\n" + lines("first", 4), 1)
+        gzip.compress(b"x" * LENGTHS[0] * MEGABYTE + b"\n" + lines("first", 4), 1)
     )
 
     assert 0 == ingest(folder / "warehouse", dumps)
@@ -559,21 +567,28 @@ def test_a_half_written_last_line_is_told_by_its_own_number(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_bad_lines_keep_their_numbers_over_many_blocks(tmp_path: Path) -> None:
+def test_bad_lines_keep_their_numbers_over_many_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a large dump is read in blocks of 4 MiB, and bad lines of another are found in some of 1 MiB
+    sizes = {"large": 24 * MEGABYTE, "small": 8 * MEGABYTE}
+    monkeypatch.setattr(usual, "_FEWEST_BYTES", sizes["large"])
+    monkeypatch.setattr(loader, "_TOGETHER_BYTES", 0)
     good = json.dumps(alive("a", message="m" * 900)).encode() + b"\n"
-    text, places = bytearray(), []
-    count = 0
-    while len(text) < 150 * MEGABYTE:
-        text += good * 1_999 + b"\n\r\n" + b"broken\n"
-        count += 2_002
-        places.append(count)
-    (tmp_path / "dump.jsonl").write_bytes(text)
-    ingest(tmp_path / "warehouse", tmp_path / "dump.jsonl")
+    places = []
+    for name, size in sizes.items():
+        text, count = bytearray(), 0
+        while len(text) < size:
+            text += good * 499 + b"\n\r\n" + b"broken\n"
+            count += 502
+            places.append((name, count))
+        (tmp_path / f"{name}.jsonl").write_bytes(text)
+    ingest(tmp_path / "warehouse", *tmp_path.glob("*.jsonl"))
 
-    assert places == [
-        number
-        for (number,) in rows(tmp_path / "warehouse", "select line_number from rejected_lines")
-    ]
+    assert places == rows(
+        tmp_path / "warehouse",
+        "select parse_filename(file, true), line_number from rejected_lines order by all",
+    )
 
 
 # Fields of their own
