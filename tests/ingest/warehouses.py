@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,9 +49,13 @@ _DETAIL = (
 )
 
 
+# said where an ingest takes ten seconds: on a slow machine any does
+_PROGRESS = re.compile(r"^INFO ingest: \d+ % of .*\n", re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a command said and how it ended."""
+    """What a command said, but how far it was, and how it ended."""
 
     status: int
     out: str
@@ -80,7 +85,7 @@ def run(
         env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
         timeout=300,
     )
-    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return Run(done.returncode, done.stdout.decode(), _PROGRESS.sub("", done.stderr.decode()))
 
 
 def alive(job: str, second: int = 0, **more: object) -> dict[str, object]:
