@@ -96,7 +96,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @contextmanager
 def fresh_page(browser: Browser) -> Iterator[Page]:
-    """A page that shares nothing: for what signs in, or cuts the network."""
+    """A page that shares nothing: for what cuts the network."""
     context = browser.new_context(**VIEW)
     yield context.new_page()
     context.close()
