@@ -6,6 +6,7 @@ The warehouse is held only while something is loaded and published: other comman
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -94,7 +95,7 @@ class _Watcher:
         # at first in any case: whether the warehouse can be written is known at once
         self._must_open = True
         self._troubles = Troubles()
-        self._written = 0.0
+        self._written = -math.inf  # not 0: what tells this time may have begun with the machine
 
     def run(self) -> None:
         for argument in self._watch.arguments:

@@ -256,8 +256,9 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     (logs / f"file {FORGED}").write_bytes(b"\x00 no dump\n" * 9)
     os.utime(logs / f"file {FORGED}", (0, 0))  # whole: it is not waited for
     (logs / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
-    # so seldom does it say how it goes, too: its first word stays
-    watcher = start(folder / "warehouse", logs, folder / f"late {FORGED}", every=300)
+    # so seldom does it say how it goes, too: its first word stays, though the machine is not up for
+    # so long yet
+    watcher = start(folder / "warehouse", logs, folder / f"late {FORGED}", every=86_400)
     try:
         until_job(watcher, "a")
         until(watcher, lambda: watcher.said().count("left aside") == 2, "a word on both")
