@@ -154,6 +154,20 @@ def test_a_warehouse_that_is_made_anew_is_read_though_its_files_have_the_same_na
     assert 0 == data.row("select count(*) as n from attempts")["n"]
 
 
+@pytest.mark.parametrize(
+    "name", ["it's; b -- \"t%", "a?b=c&d [*] ~$HOME", "md:x", "new\nline", "ö"]
+)
+def test_a_warehouse_is_read_in_a_folder_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    folder = tmp_path / name / name
+    monkeypatch.setenv("ETT_WAREHOUSE", str(folder))
+    published = serving.publish(folder, serving.empty())
+
+    assert published == data.pin()
+    assert 0 == data.row("select count(*) as n from attempts")["n"]
+
+
 def test_newer_publishes_break_no_select_that_runs_and_close_the_file_it_reads_after_it(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

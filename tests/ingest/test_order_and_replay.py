@@ -112,47 +112,27 @@ def test_pieces_in_any_order_give_the_numbers_of_the_whole(both_ways: BothWays) 
     assert {} == differences(both_ways.whole, both_ways.cut_up)
 
 
-@dataclass(frozen=True, slots=True)
-class OfClusters:
-    """The warehouses of two sources that tell of the same jobs, the one first and the other first;
-    and of dumps as of their last moment, and in pieces as of the moment of each.
-    """
-
-    once: Path
-    in_pieces: Path
-
-
-@pytest.fixture(scope="module")
-def of_clusters(tmp_path_factory: pytest.TempPathFactory) -> OfClusters:
-    folder = tmp_path_factory.mktemp("of_clusters")
-    told = OfClusters(folder / "once", folder / "in pieces")
+@pytest.mark.slow
+def test_a_clock_that_moves_on_and_sources_in_another_order_end_where_one_telling_does(
+    tmp_path: Path,
+) -> None:
+    once, in_pieces = tmp_path / "once", tmp_path / "pieces"
     events = fleet(11, size=8, prefix="clock-")
     shared = fleet(21, size=6, prefix="shared-")
     first, second = (
-        write_dump(folder / f"half {half}.jsonl", shared[half::2]) for half in range(2)
+        write_dump(tmp_path / f"half {half}.jsonl", shared[half::2]) for half in range(2)
     )
-    everything = write_dump(folder / "all.jsonl", events)
-    ingest(told.once, "--cluster", "c0", "--as-of", AS_OF[-1], everything, first)
-    ingest(told.once, "--cluster", "c1", second)
-    # the clock is its source's alone
-    ingest(told.in_pieces, "--cluster", "c1", second)
+    everything = write_dump(tmp_path / "all.jsonl", events)
+    ingest(once, "--cluster", "c0", "--as-of", AS_OF[-1], everything, first)
+    ingest(once, "--cluster", "c1", second)
+    # two sources tell of the shared jobs; the clock that moves on is that of one
+    ingest(in_pieces, "--cluster", "c1", second)
     for number, (moment, dealt) in enumerate(zip(AS_OF, pieces(11, events), strict=True)):
-        piece = write_dump(folder / f"{number}.jsonl", dealt)
+        piece = write_dump(tmp_path / f"{number}.jsonl", dealt)
         beside = [first] if moment == AS_OF[-1] else []
-        ingest(told.in_pieces, "--cluster", "c0", "--as-of", moment, piece, *beside)
-    return told
+        ingest(in_pieces, "--cluster", "c0", "--as-of", moment, piece, *beside)
 
-
-@pytest.mark.slow
-def test_a_clock_that_moves_on_between_pieces_ends_where_one_ingest_does(
-    of_clusters: OfClusters,
-) -> None:
-    assert {} == differences(of_clusters.once, of_clusters.in_pieces)
-
-
-@pytest.mark.slow
-def test_sources_that_tell_of_the_same_jobs_may_come_in_any_order(of_clusters: OfClusters) -> None:
-    assert {} == differences(of_clusters.once, of_clusters.in_pieces)
+    assert {} == differences(once, in_pieces)
 
 
 def test_a_dump_repeated_renamed_and_packed_anew_changes_nothing(both_ways: BothWays) -> None:
