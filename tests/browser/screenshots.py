@@ -6,7 +6,6 @@ The fleet's last day is fixed, so that a picture changes only where a page does.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from app.dashboard import command
 from tests.browser.conftest import FLAGS, ROOT, free_port, wait_until_up
 from tests.browser.morning import LAST_DAY, MORNING
 from tests.browser.test_dashboard import open_page
+from tests.conftest import found_chromium
 
 IMAGES = ROOT / "docs" / "images"
 # what a page shows in how many pixels; a job that was interrupted three times
@@ -34,9 +34,10 @@ PICTURES = {
 
 def main() -> int:
     """Write the pictures; 2 where there is nothing to take them with."""
-    chromium = shutil.which("chromium")
+    chromium = found_chromium()
     if not chromium:
-        print("screenshots: no chromium. As root, apt-get install chromium", file=sys.stderr)
+        reason = "no chromium. As root, apt-get install chromium-headless-shell"
+        print(f"screenshots: {reason}", file=sys.stderr)
         return 2
     with TemporaryDirectory(prefix="ett-screenshots-") as folder:
         warehouse = _sample(Path(folder))
