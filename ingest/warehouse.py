@@ -30,6 +30,7 @@ from queries.published import SCHEMA_VERSION, backup_sentence
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
 _LOCK = "ingest.lock"
+_WATCHER = "watch.lock"
 
 _GIB = 1 << 30
 _LEAST_KEPT = 64 << 20  # bytes: with less it does as well without
@@ -92,10 +93,7 @@ def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float
             lock = (folder / _LOCK).open("a+", encoding="utf-8")
         except OSError as error:
             _remove(made)
-            raise WarehouseUnusable(
-                f"{folder} cannot be written: {error.strerror or error}. "
-                "Give --warehouse another folder."
-            ) from None
+            raise _unwritable(folder, error) from None
         with lock:
             _acquire(lock, folder, waiting, deadline)
             if not _is_in(folder, lock):  # who held it made the folder, and took it back
@@ -109,6 +107,30 @@ def locked(folder: Path, waiting: Callable[[str], None], patience_seconds: float
                 _remove(made)
                 raise
             return
+
+
+def claimed(folder: Path) -> IO[str]:
+    """Be the only watcher of a warehouse until what this returns is closed, or the process ends.
+
+    Two would each say how it goes in the one file that says so, and hide when the other stalls.
+    Raises WarehouseUnusable where another is, or where nothing can be written.
+    """
+    refuse_backup(folder)
+    try:
+        lock = (folder / _WATCHER).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = _holder(lock)
+        lock.close()
+        raise WarehouseUnusable(
+            f"{holder} watches dumps for {folder} already: give that one all paths, since one "
+            "watcher follows as many as you name, or end it first."
+        ) from None
+    _sign(lock)
+    return lock
 
 
 def unopenable(folder: Path) -> str | None:
@@ -179,6 +201,12 @@ def wants_memory(error: Exception) -> str | None:
     )
 
 
+def _unwritable(folder: Path, error: OSError) -> WarehouseUnusable:
+    return WarehouseUnusable(
+        f"{folder} cannot be written: {error.strerror or error}. Give --warehouse another folder."
+    )
+
+
 def _make(folder: Path, made: list[Path]) -> None:
     """Make the folder and those that it lies in; `made` is told of each, the outermost first."""
     for place in (*reversed(folder.parents), folder):
@@ -223,6 +251,11 @@ def _acquire(lock: IO[str], folder: Path, waiting: Callable[[str], None], deadli
                 waiting(holder)
                 told = True
             time.sleep(0.2)
+    _sign(lock)
+
+
+def _sign(lock: IO[str]) -> None:
+    """Say in a lock that is held who holds it."""
     lock.seek(0)
     lock.truncate()
     began = datetime.now(UTC).strftime("%H:%M:%S UTC")

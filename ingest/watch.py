@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import duckdb
 
@@ -53,8 +54,8 @@ class Watch:
 def run(watch: Watch) -> None:
     """Follow the files until SIGTERM or SIGINT; the batch under way is finished first.
 
-    Raises WarehouseUnusable where the first look finds no warehouse that can be written. Later the
-    same is told and tried again: a disk may have room tomorrow.
+    Raises WarehouseUnusable where the first look finds no warehouse that can be written, or one
+    that another watches. Later the same is told and tried again: a disk may have room tomorrow.
     """
     logging.getLogger("watchfiles").setLevel(logging.WARNING)  # else a line for every change
     _LOG.addFilter(on_one_line)
@@ -95,6 +96,7 @@ class _Watcher:
         # at first in any case: whether the warehouse can be written is known at once
         self._must_open = True
         self._troubles = Troubles()
+        self._claim: IO[str] | None = None
         self._written = -math.inf  # not 0: what tells this time may have begun with the machine
 
     def run(self) -> None:
@@ -113,6 +115,8 @@ class _Watcher:
         finally:
             notices.close()
         self._end()
+        if self._claim is not None:
+            self._claim.close()
 
     def _look(self) -> bool:
         """Load and publish what is new. Returns whether to look again though nothing changes."""
@@ -165,7 +169,9 @@ class _Watcher:
         try:
             storage = watch.settings.storage
             patience = _LAST_WAIT_SECONDS if is_end else 0
+            self._be_the_only_one()
             with warehouse.opened(watch.folder, lambda _: None, patience, storage) as opened:
+                self._be_the_only_one()
                 self._tell()  # what follows may take hours
                 facts.prepare(opened)
                 self._follow_settings(opened)
@@ -181,6 +187,11 @@ class _Watcher:
             then = "It is tried again; nothing is lost."
             self._troubles.tell("load", error, f"{watch.folder}: {said}. {then}")
             return False
+
+    def _be_the_only_one(self) -> None:
+        """As soon as there is a folder to say so in, and before anything is said of how it goes."""
+        if self._claim is None and self._watch.folder.is_dir():
+            self._claim = warehouse.claimed(self._watch.folder)
 
     def _follow_settings(self, opened: Warehouse) -> None:
         """Let the settings hold for all that was loaded. Raises UnusableArguments where it was

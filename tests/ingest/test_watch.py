@@ -378,6 +378,21 @@ def test_others_write_between_its_batches_and_it_waits_for_them(
     assert [("a",), ("other",), ("waited for",)] == seen(watcher, jobs)
 
 
+def test_a_second_one_is_refused_and_hides_nothing_of_the_first(
+    watcher: Watcher, tmp_path: Path
+) -> None:
+    before = told(watcher)
+    # it ends as it is told to where nobody refuses it, and takes the word of the first with it
+    done = run(watcher.warehouse, "--watch", tmp_path, wrapped=("timeout", "20"))
+
+    pid = watcher.process.pid
+    assert (2, "") == (done.status, done.out)
+    assert done.err.startswith(f"ett-ingest: process {pid} on "), done.err
+    assert f"watches dumps for {watcher.warehouse} already: give that one all paths" in done.err
+    assert told(watcher).written_at >= before.written_at
+    assert watcher.process.poll() is None
+
+
 def test_one_that_has_loaded_nothing_yet_says_since_when_nothing_was_loaded(
     tmp_path: Path, watchers: list[Watcher]
 ) -> None:
