@@ -81,6 +81,8 @@ with parts.card("Timeline", "What did each attempt do, and where did it stop?", 
     if untold:
         st.caption(untold)
     else:
+        said = st.query_params.get("aligned") or "false"  # without a value it is as not named
+        filters.say_if_refused("aligned", said.lower(), ("true", "false"), "false")
         aligned = st.toggle(
             "Start every attempt at zero",
             key="aligned",

@@ -297,10 +297,26 @@ def test_the_areas_of_an_attempt_are_those_of_the_view(jobs: Path, attempt: int)
     assert sorted(listed.rows()) == sorted(shown.rows())
 
 
-def test_aligned_is_a_link(jobs: Path) -> None:
-    page = open_page(JOB, job="staged", aligned="true")
+@pytest.mark.parametrize(
+    ("asked", "is_aligned", "said"),
+    [
+        ("True", True, []),
+        ("false", False, []),
+        (
+            "maybe",
+            False,
+            [
+                "The link asks for aligned = ` maybe `, which is not offered (` true, false `). "
+                "This page shows ` false `."
+            ],
+        ),
+    ],
+)
+def test_aligned_is_a_link(jobs: Path, asked: str, is_aligned: bool, said: list[str]) -> None:
+    page = open_page(JOB, job="staged", aligned=asked)
 
-    assert page.toggle[0].value
+    assert is_aligned == page.toggle[0].value
+    assert said == [warning.value for warning in page.warning]
 
 
 def test_spans_are_written_only_when_they_are_asked_for(jobs: Path) -> None:
