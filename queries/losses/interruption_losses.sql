@@ -1,5 +1,6 @@
 -- What each interruption cost: work lost, and the start-up its recovery took. In microseconds and
--- GPU-microseconds of the attempts that hold them; null where the GPUs of one are unknown.
+-- GPU-microseconds of the attempts that hold them; null where the GPUs of one are unknown. Of jobs
+-- that are instrumented: what others lost cannot be known, though they may tell when they trained.
 -- grain: one row per job_no, attempt
 with
 
@@ -66,6 +67,7 @@ select
     case when recovered.job_no is null then 0 else recovered.recovery_gpu_us end
         as caused_recovery_gpu_us
 from attempt_windows as windows
+inner join job_instrumentation as instrumentation on windows.job_no = instrumentation.job_no
 left join lost
     on
         windows.job_no = lost.job_no
@@ -74,4 +76,6 @@ left join recovered
     on
         windows.job_no = recovered.job_no
         and windows.attempt = recovered.attempt
-where lost.job_no is not null or recovered.job_no is not null
+where
+    instrumentation.is_instrumented
+    and (lost.job_no is not null or recovered.job_no is not null)

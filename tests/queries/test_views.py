@@ -18,6 +18,7 @@ import pytest
 from tests.ingest.warehouses import alive
 from tests.oracle.fleets import random_fleet
 from tests.oracle.measures import Measures, measure, percentile
+from tests.queries import telling
 from tests.queries.engine import AREAS, areas, ingest, rows, table, write_dump
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -767,6 +768,47 @@ def test_what_ends_cost_that_no_source_looked_into_is_unknown_not_nothing(tmp_pa
     assert {(None,)} == set(rows(warehouse, "select interruption_loss_gpu_seconds from team_day"))
     assert (
         window_of(warehouse, "fleet", "all", FIRST, SECOND)["interruption_loss_gpu_seconds"] is None
+    )
+
+
+def test_what_training_cost_is_unknown_where_no_source_tells_of_saves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telling.register(monkeypatch)
+    midnight = 1_772_323_200_000_000
+    job = {"job_id": "run", "gpus": 8, "attempt": 1}
+    told = [
+        {"event": "attempt_start", "at_us": midnight},
+        {
+            "event": "phase_start",
+            "phase": "training",
+            "at_us": midnight + 10_000_000,
+            "end_us": midnight + 90_000_000,
+        },
+        {"event": "attempt_end", "outcome": "failed", "at_us": midnight + 100_000_000},
+    ]
+    dump = telling.write_told(tmp_path / "dump", telling.LIBRARY, [job | each for each in told])
+    warehouse = tmp_path / "warehouse"
+
+    assert 0 == ingest(warehouse, dump)
+    assert [("failed", 100.0, None)] == rows(
+        warehouse, "select outcome, uninstrumented_seconds, lost_gpu_seconds from attempts"
+    )
+    assert [(1, 1, 0, None)] == rows(
+        warehouse,
+        "select interruptions, gpu_interruptions, costed_interruptions, lost_gpu_seconds "
+        "from failures_by_team_day where team = 'fleet' and workload = 'all'",
+    )
+    assert [(1, 0, None)] == rows(
+        warehouse,
+        "select counted, counted_of_known_cost, counted_lost_gpu_seconds "
+        "from window_ends('fleet', 'all', ?, ?, 'all') where day is null",
+        [FIRST, SECOND],
+    )
+    assert [(0, 0)] == rows(
+        warehouse,
+        "select interruption_loss_us, interruption_loss_gpu_us from team_day_totals "
+        "where team = 'fleet' and workload = 'all'",
     )
 
 
