@@ -46,6 +46,7 @@ select
     facts.ended_day,
     facts.started_day,
     facts.outcome in ('failed', 'preempted', 'timeout', 'lost') as is_interruption,
+    facts.outcome = 'running' as is_open,
     coalesce(habits.saves, 0) as saves,
     cast(habits.interval_us as bigint) as interval_us,
     cast(habits.blocked_us as bigint) as blocked_us,

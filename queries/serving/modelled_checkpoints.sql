@@ -96,7 +96,8 @@ rated as (
         case when chosen_weight = 'gpu' then habits.gpus else 1 end as weight,
         -- what came after these days is told of other ones
         habits.is_interruption and habits.ended_day <= last_day as is_interruption,
-        habits.ended_day > last_day as runs_on,
+        -- one that still runs may have said its last word before the midnight that is over
+        habits.is_open or habits.ended_day > last_day as runs_on,
         habits.saves,
         case when rates.weighed >= 5 then rates.per_day else rates.fleet_per_day end
             as interruptions_per_day,

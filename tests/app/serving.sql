@@ -271,6 +271,7 @@ select
     ended_day,
     started_day,
     is_interruption,
+    outcome = 'running' as is_open,
     checkpoint_saves as saves,
     if(checkpoint_saves > 1, 1800000000, null)::bigint as interval_us,
     if(checkpoint_saves > 1, round(5e5 * checkpoint_save_seconds), null)::bigint as blocked_us,

@@ -459,13 +459,25 @@ def test_what_ends_after_the_last_complete_day_changes_nothing_of_these_days(
     )
 
 
-@pytest.mark.parametrize(("runs_on", "is_compared"), [(False, True), (True, False)])
+@pytest.mark.parametrize(
+    ("runs_on", "last_word", "is_compared"),
+    [
+        (False, timedelta(hours=3), True),
+        (True, timedelta(hours=3), False),
+        # its last word was before a midnight that the clock has passed, and it still runs
+        (True, timedelta(hours=-6, minutes=-10), False),
+    ],
+)
 def test_what_is_to_gain_of_what_still_runs_is_compared_with_no_days_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs_on: bool, is_compared: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runs_on: bool,
+    last_word: timedelta,
+    is_compared: bool,
 ) -> None:
     """It trained in the week before as well, of which it is not counted: nothing has grown."""
     monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    begins, heard = START, START + timedelta(days=14, hours=3)
+    begins, heard = START, START + timedelta(days=14) + last_word
     events = [
         event
         for team in ("runs-on", "ended")
