@@ -55,7 +55,7 @@ starts as (
 
 ),
 
-ordered as (
+told_rows as (
 
     select
         states.job_no,
@@ -63,7 +63,8 @@ ordered as (
         states.row_submitted_us,
         states.row_state,
         coalesce(cuts.started_us, starts.started_us) as started_us,
-        lag(states.row_state) over in_order as previous_state
+        -- a local submission may be told an hour too early, a start is told by the length
+        coalesce(cuts.started_us, starts.started_us, states.row_submitted_us) as placed_us
     from states
     left join starts
         on
@@ -75,12 +76,23 @@ ordered as (
             states.job_no = cuts.job_no
             and states.row_key = cuts.row_key
     where states.precedence = 1
+
+),
+
+followed as (
+
+    select
+        *,
+        row_number() over in_order as place,
+        lag(row_state) over in_order as previous_state
+    from told_rows
     window in_order as (
-        partition by states.job_no
+        partition by job_no
         order by
-            states.row_submitted_us asc nulls last,
-            coalesce(cuts.started_us, starts.started_us) asc nulls last,
-            states.row_key asc
+            placed_us asc nulls last,
+            row_submitted_us asc nulls last,
+            started_us asc nulls last,
+            row_key asc
     )
 
 ),
@@ -100,10 +112,10 @@ chained as (
             end
         ) over (
             partition by job_no
-            order by row_submitted_us asc nulls last, started_us asc nulls last, row_key asc
+            order by place asc
             rows unbounded preceding
         ) as chain
-    from ordered
+    from followed
 
 ),
 
@@ -115,7 +127,7 @@ numbered as (
             case when started_us is null or previous_state = 'RESIZING' then 0 else 1 end
         ) over (
             partition by job_no, chain
-            order by row_submitted_us asc nulls last, started_us asc nulls last, row_key asc
+            order by place asc
             rows unbounded preceding
         ) as tries,
         min(row_submitted_us) over (partition by job_no, chain) as chain_submitted_us

@@ -164,7 +164,12 @@ def chains_of(job_key: str, told: Iterable[Told]) -> list[Chain]:
     """A job's rows in order, broken where one did not end in a requeue."""
     rows = sorted(
         rows_of(told),
-        key=lambda row: (row.submitted, row.started is None, row.started or 0, row.key),
+        key=lambda row: (
+            row.submitted if row.started is None else row.started,
+            row.submitted,
+            row.started is None,
+            row.key,
+        ),
     )
     chains: list[Chain] = []
     for before, row in pairwise([None, *rows]):

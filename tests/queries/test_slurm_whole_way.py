@@ -1094,6 +1094,31 @@ def test_a_start_that_moved_on_while_nodes_booted_was_not_cut(in_turn: InTurn) -
     assert [] == rows(warehouse, "from anomalies where job_id ^@ 'booting:' or job_id is null")
 
 
+def test_a_try_that_was_requeued_in_the_hour_that_comes_twice_keeps_its_length_and_place(
+    tmp_path: Path,
+) -> None:
+    # the second 02:20 of the night: what Elapsed says of Start it does not say of Submit
+    dump = tmp_path / "sacct.txt"
+    dump.write_text(
+        "JobID|State|ExitCode|Submit|Start|End|Elapsed|AllocTRES\n"
+        "7|PREEMPTED|0:15|2026-10-25T02:53:47|2026-10-25T02:53:47|2026-10-25T02:19:59|00:26:12"
+        "|gres/gpu=8\n"
+        "7|COMPLETED|0:0|2026-10-25T02:19:59|2026-10-25T02:20:00|2026-10-25T04:50:00|02:30:00"
+        "|gres/gpu=8\n",
+        encoding="utf-8",
+    )
+
+    assert 0 == ingest(tmp_path / "warehouse", dump, "--timezone", "Europe/Berlin")
+    assert [
+        (1, "00:53:47", "preempted", 1572.0, 0.0),
+        (2, "01:20:00", "completed", 9000.0, 1.0),
+    ] == rows(
+        tmp_path / "warehouse",
+        "select attempt, strftime(started_at, '%H:%M:%S'), outcome, wall_seconds, queue_seconds "
+        "from attempts order by attempt",
+    )
+
+
 def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(made: Path) -> None:
     assert [("asked:1", None, None, 90.0), ("asked:2", None, "a100_1g.5gb", 90.0)] == rows(
         made,
