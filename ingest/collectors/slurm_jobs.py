@@ -58,7 +58,7 @@ class Jobs:
         if self._undecided:
             _LOG.warning(
                 "%s: %s of its rows tell times in an hour that clocks in %s go through twice, and "
-                "nothing tells which one they mean; the first was taken. Let sacct print all times "
+                "nothing tells which one they mean; one was taken. Let sacct print all times "
                 "as Unix seconds (SLURM_TIME_FORMAT=%%s), and ingest that into a new warehouse "
                 "(--warehouse)",
                 dump_name,

@@ -85,7 +85,8 @@ def _unambiguous(
     submits: tuple[int, ...], starts: tuple[int, ...], ends: tuple[int, ...], length_us: int | None
 ) -> tuple[_Choice, bool]:
     """Of times in the hour that the autumn repeats, the first that contradict neither each other
-    nor the elapsed time; and whether others contradict as little.
+    nor the elapsed time, of a row without an end the last start; and whether others contradict as
+    little.
     """
 
     def contradiction(choice: _Choice) -> tuple[bool, int, bool]:
@@ -101,5 +102,9 @@ def _unambiguous(
         for started in starts or (None,)
         for ended in ends or (None,)
     ]
+    if not ends:
+        # its end will tell, and stands against a later start; an earlier one, which the row lived
+        # past, would stand against what its end tells (R33)
+        choices.sort(key=lambda choice: choice[1] or 0, reverse=True)
     least, *others = sorted(choices, key=contradiction)
     return least, any(contradiction(other) == contradiction(least) for other in others)

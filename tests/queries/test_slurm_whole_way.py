@@ -1119,6 +1119,32 @@ def test_a_try_that_was_requeued_in_the_hour_that_comes_twice_keeps_its_length_a
     )
 
 
+@pytest.mark.parametrize(
+    ("started", "seen", "length"),
+    [("00:40:00", "05:20:00", "11:00:00"), ("01:40:00", "04:20:00", "10:00:00")],
+)
+def test_what_ran_on_from_the_hour_that_comes_twice_is_as_long_as_its_end_says(
+    started: str, seen: str, length: str, tmp_path: Path
+) -> None:
+    # no dump has a window; of a start at 02:40 a row that still runs does not tell which it is
+    begun = "7|{}|0:0|2026-10-25T01:50:00|2026-10-25T02:40:00|{}|{}|gres/gpu=8"
+    told = (("RUNNING", "Unknown", seen), ("COMPLETED", "2026-10-25T12:40:00", length))
+    for number, cells in enumerate(told):
+        (tmp_path / f"{number}.txt").write_text(
+            f"JobID|State|ExitCode|Submit|Start|End|Elapsed|AllocTRES\n{begun.format(*cells)}\n",
+            encoding="utf-8",
+        )
+
+    dumps = (tmp_path / "0.txt", tmp_path / "1.txt")
+    assert 0 == ingest(tmp_path / "warehouse", *dumps, "--timezone", "Europe/Berlin")
+    assert [(started, "11:40:00", 3600.0 * int(length[:2]))] == rows(
+        tmp_path / "warehouse",
+        "select strftime(started_at, '%H:%M:%S'), strftime(ended_at, '%H:%M:%S'), wall_seconds "
+        "from attempts",
+    )
+    assert [] == rows(tmp_path / "warehouse", "from anomalies")
+
+
 def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(made: Path) -> None:
     assert [("asked:1", None, None, 90.0), ("asked:2", None, "a100_1g.5gb", 90.0)] == rows(
         made,
