@@ -55,7 +55,7 @@ _QUIET = """() => window.changed !== null && performance.now() - window.changed 
 
 def main(year: Path | None = None) -> int:
     """Print the table. Nothing is asserted: machines differ. `year`: a warehouse to look at."""
-    chromium = shutil.which("chromium")
+    chromium = shutil.which("chromium") or shutil.which("chromium-headless-shell")
     if chromium is None:
         print("no chromium: what a reader sees is not measured")
         return 0

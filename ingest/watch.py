@@ -171,7 +171,7 @@ class _Watcher:
             patience = _LAST_WAIT_SECONDS if is_end else 0
             self._be_the_only_one()
             with warehouse.opened(watch.folder, lambda _: None, patience, storage) as opened:
-                self._be_the_only_one()
+                self._be_the_only_one()  # the folder may be new
                 self._tell()  # what follows may take hours
                 facts.prepare(opened)
                 self._follow_settings(opened)

@@ -144,7 +144,7 @@ def missing() -> dict[str, str]:
 
 
 def found_chromium() -> str | None:
-    """Debian's chromium: if it is there the one that has no window, and a third less to do."""
+    """Debian's chromium: if it is there the one without windows, which has less to do."""
     return shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 
