@@ -79,6 +79,11 @@ DOUBTS: Final = {
         "count as unsaved",
         "A job of its own for what begins anew keeps the two apart",
     ),
+    "number_at_once": (
+        "This may be a row that is told twice, whose time counts twice in the fleet, or a job of "
+        "another cluster",
+        "Dumps that name the cluster and tell Submit as Unix seconds keep them apart",
+    ),
     "counted_twice": (
         "This may be a run that another name tells of too, and whose time counts twice in the "
         "fleet",

@@ -40,6 +40,11 @@ _CONTRADICTIONS = {
         "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes them "
         "one: ingest it as well (sacct)"
     ),
+    "number_at_once": (
+        "job %s: %s. Both count. If they are one row, told with another Submit or without, its "
+        "time counts twice; if they are jobs of two clusters, name these (--cluster). Ingest them "
+        "so into a new warehouse (--warehouse)"
+    ),
     "outside_allocations": (
         "job %s: %s. Both count. Times that tell no zone are of --timezone (without it UTC): if "
         "those of the log or of the scheduler's dump are of another, ingest them with it into a "

@@ -113,6 +113,29 @@ held as (
 
 ),
 
+reused as (
+
+    select distinct base_job_no
+    from stg_scheduler_rows
+    where chain > 1
+
+),
+
+-- from when to when the jobs of a number that was given out again ran
+numbered as (
+
+    select
+        events.base_job_no,
+        events.job_no,
+        min(case when events.event = 'attempt_start' then events.at_us end) as begin_us,
+        max(events.at_us) as until_us
+    from stg_scheduler_events as events
+    inner join reused on events.base_job_no = reused.base_job_no
+    where events.phase is null
+    group by events.base_job_no, events.job_no
+
+),
+
 told as (
 
     select
@@ -311,6 +334,29 @@ told as (
         and others.is_told
         and holds.chain_no is null
         and others.chain_no is null
+
+    union all
+
+    -- a number is given out again once its job is over
+    select
+        coalesce(placed.job_no, starts.job_no) as job_no,
+        coalesce(placed.attempt, starts.attempt) as attempt,
+        'number_at_once' as kind,
+        'it ran while another job of its number did' as what,
+        greatest(ran.begin_us, others.begin_us) as at_us
+    from numbered as ran
+    inner join numbered as others
+        on
+            ran.base_job_no = others.base_job_no
+            and ran.job_no <> others.job_no
+            and ran.begin_us < others.until_us
+            and ran.until_us > others.begin_us
+    inner join stg_scheduler_events as starts
+        on
+            ran.job_no = starts.job_no
+            and ran.begin_us = starts.at_us
+            and starts.event = 'attempt_start'
+    left join stg_scheduler_places as placed on starts.row_no = placed.row_no
 
     union all
 

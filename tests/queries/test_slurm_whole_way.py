@@ -1145,6 +1145,28 @@ def test_what_ran_on_from_the_hour_that_comes_twice_is_as_long_as_its_end_says(
     assert [] == rows(tmp_path / "warehouse", "from anomalies")
 
 
+def test_jobs_of_one_number_that_ran_at_once_are_said_to_count_twice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # the second 02:30 of the night, which local time takes for the first: one row in two tellings
+    header = "JobID|State|ExitCode|Submit|Start|End|AllocTRES"
+    local = "7|COMPLETED|0:0|2026-10-25T02:30:00|2026-10-25T03:10:00|2026-10-25T09:00:00|gres/gpu=8"
+    epoch = "7|COMPLETED|0:0|1792891800|1792894200|1792915200|gres/gpu=8"
+    again = "8|COMPLETED|0:0|{0}|{0}|{1}|gres/gpu=8"
+    touching = [again.format(1792900000, 1792900600), again.format(1792900600, 1792900900)]
+    for name, told in {"local": [local], "epoch": [epoch, *touching]}.items():
+        (tmp_path / name).write_text("\n".join([header, *told]) + "\n", encoding="utf-8")
+
+    dumps = (tmp_path / "local", tmp_path / "epoch")
+    assert 0 == ingest(tmp_path / "warehouse", *dumps, "--timezone", "Europe/Berlin")
+    found = "it ran while another job of its number did at 2026-10-25T02:10:00.000Z"
+    assert [("7", 1, found), ("7@1792891800", 1, found)] == rows(
+        tmp_path / "warehouse",
+        "select job_id, attempt, detail from anomalies where kind = 'number_at_once' order by all",
+    )
+    assert "job 7: it ran while another job of its number did. Both count. If" in caplog.text
+
+
 def test_gpus_that_a_job_asked_for_and_slurm_did_not_count_are_unknown(made: Path) -> None:
     assert [("asked:1", None, None, 90.0), ("asked:2", None, "a100_1g.5gb", 90.0)] == rows(
         made,
