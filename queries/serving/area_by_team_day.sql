@@ -1,4 +1,5 @@
--- Where the seconds of each scope went, by day.
+-- Where the seconds of each scope went, by day. GPU-seconds of all but what is uninstrumented are
+-- null where of nothing that is instrumented the GPUs are known.
 -- grain: one row per team, workload, day, area, is_recovery
 -- stored: no
 with
@@ -10,6 +11,7 @@ long as (
             team,
             workload,
             day,
+            gpu_us > uninstrumented_gpu_us as is_weighed,
             {
                 'us': scheduling_us - scheduling_recovery_us,
                 'gpu_us': scheduling_gpu_us - scheduling_recovery_gpu_us
@@ -57,7 +59,7 @@ long as (
                 as checkpoint_load_recovery
         from team_day_totals
     )
-    on columns(* exclude (team, workload, day))
+    on columns(* exclude (team, workload, day, is_weighed))
     into name area value charged
 
 )
@@ -69,6 +71,6 @@ select
     replace(area, '_recovery', '') as area,
     suffix(area, '_recovery') as is_recovery,
     charged.us / 1e6 as seconds,
-    charged.gpu_us / 1e6 as gpu_seconds
+    case when is_weighed or area = 'uninstrumented' then charged.gpu_us end / 1e6 as gpu_seconds
 from long
 where charged.us > 0

@@ -23,13 +23,14 @@ charged as (
 select
     losses.day,
     coalesce(charged.seconds, 0) as seconds,  -- zero: instrumented, and none of it was in this area
-    case when losses.instrumented_gpu_seconds is not null then coalesce(charged.gpu_seconds, 0) end
+    case when losses.instrumented_gpu_seconds > 0 then coalesce(charged.gpu_seconds, 0) end
         as gpu_seconds,
-    coalesce(charged.seconds, 0) / nullif(losses.instrumented_seconds, 0) as share_ratio,
+    coalesce(charged.seconds, 0) / losses.instrumented_seconds as share_ratio,
     coalesce(charged.gpu_seconds, 0) / nullif(losses.instrumented_gpu_seconds, 0) as share_gpu_ratio
 from losses_by_team_day as losses
 left join charged on losses.day = charged.day
 where
     losses.team = chosen_team
     and losses.workload = chosen_workload
+    and losses.instrumented_seconds > 0
     and losses.day between first_day and last_day

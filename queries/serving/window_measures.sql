@@ -108,8 +108,10 @@ select
     totals.wall_us / 1e6 as wall_seconds,
     totals.gpu_us / 1e6 as gpu_seconds,
     totals.queue_us / 1e6 as queue_seconds,
-    totals.unaccounted_us / 1e6 as unaccounted_seconds,
-    totals.unaccounted_gpu_us / 1e6 as unaccounted_gpu_seconds,
+    case when totals.wall_us > totals.uninstrumented_us then totals.unaccounted_us end
+    / 1e6 as unaccounted_seconds,
+    case when totals.gpu_us > totals.uninstrumented_gpu_us then totals.unaccounted_gpu_us end / 1e6
+        as unaccounted_gpu_seconds,
     totals.uninstrumented_us / 1e6 as uninstrumented_seconds,
     totals.uninstrumented_gpu_us / 1e6 as uninstrumented_gpu_seconds,
     case when totals.wall_us > totals.uninstrumented_us then totals.effective_us end

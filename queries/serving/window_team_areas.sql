@@ -1,5 +1,5 @@
 -- What each team (`fleet`: all of them) lost to each area over the days that a reader chooses, as a
--- share of what it held.
+-- share of what it held. Null in GPU-seconds: of nothing that is instrumented the GPUs are known.
 -- grain: one row per team, area
 -- macro: chosen_workload, first_day, last_day
 with
@@ -79,9 +79,9 @@ select
     team,
     area,
     charged.us / 1e6 as seconds,
-    charged.gpu_us / 1e6 as gpu_seconds,
+    case when instrumented_gpu_us > 0 then charged.gpu_us end / 1e6 as gpu_seconds,
     charged.us / instrumented_us as share_ratio,
     charged.gpu_us / nullif(instrumented_gpu_us, 0) as share_gpu_ratio,
-    lost_gpu_us / 1e6 as team_lost_gpu_seconds
+    case when instrumented_gpu_us > 0 then lost_gpu_us end / 1e6 as team_lost_gpu_seconds
 from charged
 where instrumented_us > 0

@@ -35,7 +35,7 @@ select
     instrumented_gpu_us / 1e6 as instrumented_gpu_seconds,
     case when instrumented_gpu_us > 0 then instrumented_gpu_us - effective_gpu_us end / 1e6
         as lost_gpu_seconds,
-    shutdown_gpu_us / 1e6 as shutdown_gpu_seconds,
+    case when instrumented_gpu_us > 0 then shutdown_gpu_us end / 1e6 as shutdown_gpu_seconds,
     -- ratios: of sums, computed once
     effective_us / nullif(instrumented_us, 0) as ett_ratio,
     effective_gpu_us / nullif(instrumented_gpu_us, 0) as ett_gpu_ratio

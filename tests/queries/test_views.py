@@ -707,6 +707,74 @@ def untold(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
+@pytest.mark.parametrize("team", ["ranking", "fleet"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        "area_by_team_day where area <> 'uninstrumented' and team = $1 and day = $2",
+        "losses_by_team_day where team = $1 and day = $2",
+        "team_day where team = $1 and day = $2",
+        "window_areas($1, 'all', $2, $2) where area <> 'uninstrumented'",
+        "window_losses($1, 'all', $2, $2)",
+        "window_measures($1, 'all', $2, $2)",
+        "window_team_areas('all', $2, $2) where team = $1",
+        "window_teams('all', $2, $2) where team = $1",
+        "shares_by_day($1, 'all', 'effective', $2, $2)",
+        "shares_by_day($1, 'all', 'hang', $2, $2)",
+    ],
+)
+def test_gpus_of_what_says_nothing_make_nothing_known_of_what_says_what_it_did(
+    view: str, team: str, half_told: Path
+) -> None:
+    found = table(half_told, f"from {view}", [team, FIRST])
+    held = {"gpu_seconds"} if "area" not in found[0] and "share_ratio" not in found[0] else set()
+    held |= {"uninstrumented_gpu_seconds", "instrumented_gpu_seconds", "queue_gpu_seconds"}
+    told = {name for name in found[0] if name.endswith("gpu_seconds")} - held
+
+    assert told
+    assert [] == [(row, name) for row in found for name in told if row[name] is not None]
+    # what the scheduler's job held up to midnight is known
+    assert [(16 * (3 * 3600 + 50 * 60),)] == rows(
+        half_told,
+        "select gpu_seconds from area_by_team_day "
+        "where team = ? and workload = 'all' and day = ? and area = 'uninstrumented'",
+        [team, FIRST],
+    )
+
+
+@pytest.mark.parametrize("team", ["ranking", "fleet"])
+def test_nothing_is_told_of_the_parts_of_a_day_that_no_source_looked_into(
+    team: str, half_told: Path
+) -> None:
+    parts = "start_up", "recovery", "wasted", "shutdown", "unaccounted", "lost"
+    columns = [f"{part}_{unit}" for part in parts for unit in ("seconds", "gpu_seconds")]
+    for view in (
+        "losses_by_team_day where team = $1 and workload = 'all' and day = $2",
+        "window_losses($1, 'all', $2, $2)",
+    ):
+        [row] = table(half_told, f"from {view}", [team, SECOND])
+        assert dict.fromkeys(columns) == {name: row[name] for name in columns}
+    for view in (
+        "team_day where team = $1 and workload = 'all' and day = $2",
+        "window_measures($1, 'all', $2, $2)",
+    ):
+        [row] = table(half_told, f"from {view}", [team, SECOND])
+        assert (None, None) == (row["unaccounted_seconds"], row["unaccounted_gpu_seconds"])
+    assert [] == rows(half_told, "from shares_by_day($1, 'all', 'unsaved', $2, $2)", [team, SECOND])
+
+
+@pytest.fixture(scope="module")
+def half_told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The GPUs are known of what only a scheduler tells, and of nothing else."""
+    folder = tmp_path_factory.mktemp("half-told")
+    scheduled = folder / "sacct.txt"
+    scheduled.write_text("\n".join(SACCT[:2]) + "\n", encoding="utf-8")
+    events = of_team("ranking", ran("trained", 0, 1000))
+
+    assert 0 == ingest(folder / "warehouse", write_dump(folder / "events.jsonl", events), scheduled)
+    return folder / "warehouse"
+
+
 UNKNOWN = tuple(product(["completed", "failed"], ["production", "exploration"]))
 
 
