@@ -165,9 +165,8 @@ select
     totals.unsaved_us / nullif(totals.wall_us - totals.uninstrumented_us, 0) as failure_ratio,
     totals.unsaved_gpu_us
     / nullif(totals.gpu_us - totals.uninstrumented_gpu_us, 0) as failure_gpu_ratio,
-    totals.effective_us
-    / nullif(totals.wall_us - totals.uninstrumented_us + totals.queue_us, 0)
-        as ettr_with_queue_ratio,
+    case when totals.wall_us > totals.uninstrumented_us then totals.effective_us end
+    / (totals.wall_us - totals.uninstrumented_us + totals.queue_us) as ettr_with_queue_ratio,
     totals.preempted / nullif(totals.attempts_ended, 0) as preemption_ratio,
     (totals.gpu_us - totals.uninstrumented_gpu_us) / nullif(totals.gpu_us, 0) as instrumented_ratio,
     totals.cache_hits / nullif(totals.cache_hits + totals.cache_misses, 0)
