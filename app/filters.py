@@ -260,6 +260,17 @@ def unfinished(table: pl.DataFrame, value: str, look: str) -> str:
     return f"{look}: {words.days(days[0], days[-1])}, {what} not complete."
 
 
+def undrawn(chosen: Scope) -> str:
+    """What a chart by day says that leaves out the days that are not complete; empty where there
+    are none.
+    """
+    first = chosen.last_day + timedelta(days=1)
+    if first >= chosen.newest_day:
+        return words.NOT_COMPLETE if chosen.has_incomplete_day else ""
+    days = words.days(first, chosen.newest_day)
+    return f"{days}, days that are not complete: their numbers are in the CSV alone."
+
+
 def with_unit(table: pl.DataFrame, chosen: Scope) -> pl.DataFrame:
     """The table with its amounts and hours under the name of what they count, for who reads it
     alone.

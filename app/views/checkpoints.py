@@ -70,7 +70,7 @@ with parts.card(
         )
         parts.caption(
             words.IN_GREY if chosen.is_compared else "",
-            words.NOT_COMPLETE if chosen.has_incomplete_day else "",
+            filters.undrawn(chosen),
         )
 
 # -- the explorer --------------------------------------------------------------------------------

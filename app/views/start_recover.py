@@ -318,8 +318,7 @@ with parts.card("PT2 compile", "Does the cache help, and is there more to compil
             measures=("compile_cache_hit_ratio", "recompiles_per_attempt"),
             sql=waits.COMPILES,
         )
-        if chosen.has_incomplete_day:
-            st.caption(words.NOT_COMPLETE)
+        parts.caption(filters.undrawn(chosen))
 
 left, right = st.columns([1, 2], gap="small")
 with left, parts.card("Shutdown that publishes", "How much of shutdown is publishing the model?"):

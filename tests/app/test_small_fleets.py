@@ -151,6 +151,29 @@ def test_a_day_that_is_not_over_is_said_not_to_be_drawn(folder: Path) -> None:
     assert words.NOT_COMPLETE in said(open_page(CHECKPOINTS))
 
 
+def test_of_several_days_that_are_not_over_each_is_said_not_to_be_drawn(folder: Path) -> None:
+    """A cluster that was last heard of on the second day leaves that and what follows open."""
+    for cluster, days in (("late", 2), ("east", 4)):
+        told = (
+            attempt(f"{cluster} {day}", 1, STARTED + timedelta(days=day), **SAVED)
+            for day in range(days)
+        )
+        dump = folder / f"{cluster}.jsonl"
+        compiling = {"phase": "pt2_compile", "cache": "hit"}  # in place of starting the trainer
+        lines = (
+            json.dumps(event | (compiling if event.get("phase") == "trainer_init" else {}))
+            for events in told
+            for event in events
+        )
+        dump.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        flags = ["--warehouse", str(folder), "--cluster", cluster]
+        assert 0 == cli.main([*flags, str(dump)])
+
+    several = "3 Mar to 5 Mar, days that are not complete: their numbers are in the CSV alone."
+    assert several in said(open_page(CHECKPOINTS))
+    assert several in said(open_page(START))
+
+
 def test_the_last_days_of_few_are_not_counted_as_seven(folder: Path) -> None:
     told = (attempt(str(day), 1, STARTED + timedelta(days=day), trains=60.0) for day in range(3))
     ingest(folder, [event for events in told for event in events], STARTED + timedelta(days=3))
