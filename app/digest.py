@@ -185,7 +185,13 @@ def _refuse_unknown(team: str) -> None:
     known = data.frame(KNOWN_TEAMS)["team"].to_list()
     if team != filters.FLEET and team not in known:
         near = ", ".join(repr(each) for each in words.nearest(team, known)) or "--team fleet"
-        raise NoSuchDigest(f"there is no team {team!r} in this warehouse. Nearest: {near}.")
+        why = (
+            f"nothing is counted of the jobs of team {team!r}: they have no GPUs, or `ett.toml` "
+            "excludes them"
+            if filters.has_jobs("team", team)
+            else f"there is no team {team!r} in this warehouse"
+        )
+        raise NoSuchDigest(f"{why}. Nearest: {near}.")
 
 
 def _monday(week: str | None, published: Mapping[str, Any]) -> date:

@@ -381,7 +381,7 @@ def _teams() -> list[str]:
     return [FLEET, *named]
 
 
-def _has_jobs(name: str, chosen: str) -> bool:
+def has_jobs(name: str, chosen: str) -> bool:
     """Whether a job is of this team or workload, though no rollup knows it."""
     found = data.frame(
         "select 1 from jobs where if($1 = 'team', team, workload) = $2 limit 1", name, chosen
@@ -430,7 +430,7 @@ def _stop_if_unknown(name: str, chosen: str, options: Sequence[str]) -> None:
             f"{words.code(OTHER)} is what alerts and Grafana call all teams together that are not "
             "among the largest. Here each is told by its own name."
         )
-    elif _has_jobs(name, chosen):
+    elif has_jobs(name, chosen):
         st.warning(
             f"Nothing is counted of the jobs of {name} {words.code(chosen)}: they have no GPUs, or "
             "`ett.toml` excludes them."

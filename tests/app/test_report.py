@@ -584,6 +584,22 @@ def test_a_team_that_is_not_there_names_the_nearest(
     )
 
 
+def test_a_team_of_which_nothing_is_counted_is_not_said_to_be_missing(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started = datetime(2026, 3, 2, 10)
+    told = [
+        *dumps.attempt("counted", 1, started, trains=3600.0, team="ranking"),
+        *dumps.attempt("held no GPUs", 1, started, trains=3600.0, team="parsers", gpus=0),
+    ]
+    dumps.ingest(warehouse, told, datetime(2026, 3, 10))
+    capsys.readouterr()  # what the ingest said
+    said = refused(capsys, "--team", "parsers")
+
+    assert "nothing is counted of the jobs of team 'parsers': they have no GPUs, or" in said
+    assert "there is no team" not in said
+
+
 def test_no_warehouse_and_an_empty_one_say_what_to_run(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
