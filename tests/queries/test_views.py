@@ -763,6 +763,16 @@ def test_nothing_is_told_of_the_parts_of_a_day_that_no_source_looked_into(
     assert [] == rows(half_told, "from shares_by_day($1, 'all', 'unsaved', $2, $2)", [team, SECOND])
 
 
+@pytest.mark.parametrize(("day", "saves"), [(FIRST, 0), (SECOND, None)])
+def test_the_saves_of_days_that_no_source_looked_into_are_not_none(
+    day: date, saves: int | None, half_told: Path
+) -> None:
+    for view in ("window_saves", "window_of"):
+        assert [(saves,)] == rows(
+            half_told, f"select checkpoint_saves from {view}('ranking', 'all', $1, $1)", [day]
+        )
+
+
 @pytest.fixture(scope="module")
 def half_told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The GPUs are known of what only a scheduler tells, and of nothing else."""
