@@ -179,6 +179,20 @@ def of_size(now: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> 
     return f"{words.duration(value)}{change} \u00b7 {words.many(now['tts_count'], 'start')}"
 
 
+def why_no_share(published: pl.DataFrame, window: Mapping[str, Any]) -> str:
+    """Why it is not known how much of shutdown publishes; rows of PUBLISHING without a share."""
+    if openings.tells_more_by_wall(window):
+        return "The GPUs of these jobs are unknown, and this share is one of GPU-hours."
+    if published.is_empty():
+        return "No source reports the stage model_publish here."
+    if published["publishing_gpu_seconds"].count():
+        return "No shutdown took any time in these days."
+    return (
+        "The GPUs of the jobs that report the stage model_publish are unknown, and this share is "
+        "one of GPU-hours."
+    )
+
+
 def slowest(table: pl.DataFrame, chosen: filters.Scope, about: str) -> None:
     """The table of the slowest attempts with its footer; a selected row opens the job."""
     seconds = {

@@ -325,11 +325,7 @@ with left, parts.card("Shutdown that publishes", "How much of shutdown is publis
     teams = data.frame(waits.PUBLISHING, workload, first, last, team)
     shown = teams.head(MOST_TEAMS + 1)
     if shown["publishing_ratio"].drop_nulls().is_empty():
-        st.caption(
-            "The GPUs of these jobs are unknown, and this share is one of GPU-hours."
-            if openings.tells_more_by_wall(window.now)
-            else "No source reports the stage model_publish here."
-        )
+        st.caption(waits.why_no_share(shown, window.now))
     else:
         by_gpus = filters.sentence(filters.by_gpus(chosen), window.now)
         texts = [

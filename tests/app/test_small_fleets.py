@@ -258,6 +258,26 @@ def test_what_is_of_the_first_teams_says_so(folder: Path) -> None:
     assert "The 20 with the largest share; 2 more teams in the CSV." in said(open_page(DATA))
 
 
+def test_a_stage_that_is_reported_on_unknown_gpus_is_not_said_to_be_unreported(
+    folder: Path,
+) -> None:
+    publishes = {"event": "phase_start", "phase": "shutdown", "stage": "model_publish"}
+    times = {"ts": "2026-03-02T11:00:00Z", "end_ts": "2026-03-02T11:01:00Z", "attempt": 1}
+    told = [
+        *attempt("known", 1, STARTED, trains=3600.0),
+        *attempt("unknown", 1, STARTED, trains=3600.0, gpus=None),
+        {**publishes, **times, "job_id": "unknown"},
+    ]
+    ingest(folder, told, AS_OF)
+    sentences = said(open_page(START))
+
+    assert "No source reports the stage model_publish here." not in sentences
+    assert any(
+        each.startswith("The GPUs of the jobs that report the stage model_publish are unknown")
+        for each in sentences
+    )
+
+
 def test_of_one_team_no_more_are_said_to_be_in_the_csv(folder: Path) -> None:
     ingest(folder, attempt("a", 1, STARTED, trains=3600.0), AS_OF)
 
