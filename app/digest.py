@@ -68,6 +68,7 @@ class Number:
     shown: str
     change: str
     note: str
+    paid: str = ""  # what it costs, where a price is set; plain text, before the note
 
     @property
     def verdict(self) -> str:
@@ -265,6 +266,7 @@ def _numbers(
         difference: Callable[[float], str],
         note: str,
         counted: str,
+        paid: str = "",
     ) -> Number:
         """`counted`: the column that tells of how many it is."""
         value, previous = now[column], before.get(column)
@@ -276,7 +278,7 @@ def _numbers(
             note = f"{note}; {tiles.few_before(rested_on)}"
         elif value is not None and previous is not None:
             change = difference(value - previous)
-        return Number(measures[key], label, value, previous, show(value), change, note)
+        return Number(measures[key], label, value, previous, show(value), change, note, paid)
 
     silent, untold = (
         kpis.not_reported(now, weight, named=str)
@@ -302,12 +304,9 @@ def _numbers(
             "lost_amount",
             words.hours,
             words.more_hours,
-            silent
-            or money.beside(
-                kpis.of_all(now["instrumented"], before.get("instrumented"), scope.hours),
-                now["lost_amount"],
-            ),
+            silent or kpis.of_all(now["instrumented"], before.get("instrumented"), scope.hours),
             "attempts_told",
+            paid="" if silent else money.cost(now["lost_amount"], words.whole),
         ),
         Number(
             measures["loss_budget"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from app import data, words
 
 
@@ -15,13 +17,15 @@ def price() -> tuple[float, str] | None:
     return None if each is None or currency is None else (each, currency)
 
 
-def cost(gpu_seconds: float | None) -> str:
-    """`EUR 212k` as Markdown; empty without a price or without a number."""
+def cost(gpu_seconds: float | None, write: Callable[[str], str] = words.prose) -> str:
+    """`EUR 212k`; empty without a price or without a number. `write` turns the currency into what
+    it is for: Markdown, unless told otherwise.
+    """
     known = price()
     if gpu_seconds is None or known is None:
         return ""
     each, currency = known
-    return f"{words.prose(currency)} {words.compact(gpu_seconds / 3600 * each)}"
+    return f"{write(currency)} {words.compact(gpu_seconds / 3600 * each)}"
 
 
 def beside(text: str, gpu_seconds: float | None, weight: str = "gpu") -> str:

@@ -25,6 +25,7 @@ from app.report_text import (
     days,
     freshness,
     no_regressions,
+    noted,
     nothing,
     regression_lines,
     sorted_shares,
@@ -108,7 +109,7 @@ def _number(number: Number) -> str:
     return (
         f'<div class="card"><div title="{escape(number.measure.meaning)}">{escape(number.label)}'
         f'</div><div class="value">{escape(number.shown)}</div>{change}'
-        f'<div class="muted">{escape(number.note)}</div></div>'
+        f'<div class="muted">{escape(noted(number, words.whole))}</div></div>'
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from app import filters, regressed, words
-from app.digest import Digest
+from app.digest import Digest, Number
 
 SCHEMA: Final = 1  # of the JSON; a field that goes or changes its meaning raises it
 
@@ -23,7 +23,12 @@ def markdown(digest: Digest) -> str:
         _table(
             ("", "this week", "change", ""),
             [
-                (f"**{each.label}**", each.shown, _changed(each.change, each.verdict), each.note)
+                (
+                    f"**{each.label}**",
+                    each.shown,
+                    _changed(each.change, each.verdict),
+                    noted(each, words.prose),
+                )
                 for each in digest.numbers
             ],
         ),
@@ -130,6 +135,11 @@ def json_text(digest: Digest) -> str:
 def about(digest: Digest, name: Callable[[str], str]) -> str:
     """What the numbers are of; `name` turns a team into what the line is for."""
     return filters.sentence(digest.scope, digest.window, name)
+
+
+def noted(number: Number, write: Callable[[str], str]) -> str:
+    """What stands beside a number; `write` turns a currency into what the line is for."""
+    return " \u00b7 ".join(part for part in (write(number.paid), number.note) if part)
 
 
 def which_causes(digest: Digest) -> str:

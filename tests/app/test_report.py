@@ -584,6 +584,25 @@ def test_a_team_that_is_not_there_names_the_nearest(
     )
 
 
+def test_a_currency_is_written_as_each_form_needs_it(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = warehouse / "ett.toml"
+    settings.write_text('[price]\ngpu_hour = 2.0\ncurrency = "US$"\n', encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(settings))
+    started = datetime(2026, 3, 2, 10)
+    dumps.ingest(warehouse, dumps.attempt("a", 1, started, trains=3600.0), datetime(2026, 3, 10))
+    capsys.readouterr()  # what the ingest said
+    forms = {}
+    for form in ("html", "md"):
+        assert 0 == run(["--format", form])
+        forms[form] = capsys.readouterr().out
+
+    # 100 s of starting on 8 GPUs
+    assert ">US$ 0.4 \u00b7 of 8.2 GPU-hours" in forms["html"]
+    assert "| US\\$ 0.4 \u00b7 of 8.2 GPU-hours" in forms["md"]
+
+
 def test_a_team_of_which_nothing_is_counted_is_not_said_to_be_missing(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
