@@ -61,6 +61,7 @@ class Run:
         self._job_id: str | None = None  # of the launch before
         self._output_of = place.scheduler_job  # an array's task has two numbers: the log's counts
         self._known: dict[str, str] = {}  # facts of the launch that is no longer held
+        self._counts = _Counts()
         self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
         self._next_facts: dict[str, str] = {}
         self._carried: set[str] = set()  # counts that the launch before may have told again
@@ -367,15 +368,47 @@ class Run:
         if scheduler_job is not None:
             who["scheduler_job"] = scheduler_job
         generation, restart = _number(facts, "generation"), _number(facts, "restart")
-        if generation is not None:
-            who["run_generation"] = generation
-        elif launch.begun_us is not None:
+        run_key = None
+        if launch.begun_us is not None:
             # two jobs of one name may begin in one second
             job = "" if scheduler_job is None else f"{scheduler_job}/"
-            who["run_key"] = f"{job}{launch.begun_us}"
+            run_key = f"{job}{launch.begun_us}"
+        if generation is not None and self._counts.rises((scheduler_job, restart), generation):
+            who["run_generation"] = generation
+            run_key = self._counts.key_of(generation, run_key)
+        if run_key is not None:
+            who["run_key"] = run_key
         if restart is not None:
             who["run_restart"] = restart
         return who
+
+
+class _Counts:
+    """Counts of restarts of torchrun's workers, one launch after another. One that is told again
+    says no more which workers run: torchrun was launched anew, or it is another node's workers that
+    failed, whose restarts no other node counts.
+    """
+
+    def __init__(self) -> None:
+        self._of: tuple[str | None, int | None] | None = None  # job and try of the scheduler
+        self._last = -1
+        self._key: str | None = None
+        self._is_lost = False
+
+    def rises(self, of: tuple[str | None, int | None], count: int) -> bool:
+        """Whether a count is higher than all that were told in the same try of the scheduler."""
+        if of != self._of:
+            self._of, self._last, self._key, self._is_lost = of, -1, None, False
+        self._is_lost = self._is_lost or count <= self._last
+        self._last = max(self._last, count)
+        return not self._is_lost
+
+    def key_of(self, count: int, own: str | None) -> str | None:
+        """The key of a launch whose count rises: that of the first. Where a log begins with a
+        later one, another tells of the first.
+        """
+        self._key = own if count == 0 else self._key
+        return self._key
 
 
 def _parted(

@@ -763,6 +763,40 @@ def test_an_agent_whose_first_word_is_a_death_began_with_its_log(fleet: Path) ->
     assert [] == rows(fleet, told)
 
 
+def workers_of_another_node_that_failed(folder: Path) -> None:
+    # the first node's agent counts no restart: it was not its workers that died
+    more = {"run_id": "other-node"}
+    for node, count in ((0, 0), (1, 1)):
+        host = {**more, "host": f"node-{node}"}
+        anew = launched(103, restarts=1, **host)
+        for told in anew:
+            told["event"]["metadata"]["agent_restarts"] = count
+        written(folder, *recorded(*launched(3, **host), *anew), name=f"events{node}.jsonl")
+    trainer = [
+        f"{datetime.fromtimestamp(BEGUN + at, UTC):%F %T} {line}"
+        for begin in (5, 105)
+        for at, line in (
+            (begin, "TORCHELASTIC_RESTART_COUNT=0"),
+            (begin + 1, "Starting job: x"),
+            (begin + 10, "Training starts at step 1"),
+            (begin + 20, "step: 1 loss: 1"),
+            (begin + 80, "step: 7 loss: 1"),
+        )
+    ]
+    written(folder, *trainer, name="train.log")
+
+
+def test_what_trains_after_the_workers_of_another_node_failed_is_the_next_attempt(
+    fleet: Path,
+) -> None:
+    assert [(1, 2.0, 102.0, 87.0), (2, 102.0, 185.0, 70.0)] == rows(
+        fleet,
+        f"select attempt, round(epoch(started_at) - {BEGUN}, 3), epoch(ended_at) - {BEGUN}, "
+        "round(effective_seconds + unsaved_seconds, 3) "
+        "from attempts where job_id = 'other-node' order by attempt",
+    )
+
+
 def log_that_was_rotated(folder: Path) -> None:
     lines = silent(8489, 42)[1:-1]
     written(folder, *lines[:2], name="train.log.1")
@@ -814,11 +848,12 @@ STORIES = {
     "all": outputs_of_sbatch,
     "anew": workers_that_start_anew,
     "death": agent_whose_first_word_is_a_death,
+    "others": workers_of_another_node_that_failed,
     "rotated": log_that_was_rotated,
     "silent": runs_of_silent_agents,
     "replaced": agent_in_the_place_of_a_killed_one,
 }
-JOBS = {"anew", "1253", "rotated", "silent", "replaced"}  # of all but the first
+JOBS = {"anew", "1253", "other-node", "rotated", "silent", "replaced"}  # of all but the first
 
 
 def test_standard_input_has_no_place_and_no_year() -> None:

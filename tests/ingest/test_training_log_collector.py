@@ -1095,6 +1095,68 @@ def test_what_torchtitan_tells_of_one_launch_on_two_lines_is_one(label: str) -> 
     assert [str(us(DAY)), str(us(DAY) + 7200 * SECOND_US)] == keys(told)
 
 
+def counted(*told: tuple[int, int], count: str = "TORCHELASTIC_RESTART_COUNT") -> list[str]:
+    """Launches of ten minutes, each begun in its hour with a count of restarts."""
+    lines = (
+        "00:00 {count}={number}",
+        "00:01 Starting job: x",
+        "00:20 Training starts at step 1",
+        "01:00 step: 1 loss: 1",
+        "10:00 step: 10 loss: 1",
+    )
+    return [
+        f"2026-03-01 {hour}:{line.format(count=count, number=number)}"
+        for hour, number in told
+        for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("SLURM_JOB_ID=7",), ("SLURM_JOB_ID=7", "SLURM_RESTART_COUNT={}")]
+)
+@pytest.mark.parametrize("is_one_log", [True, False])
+def test_a_count_that_begins_anew_is_of_another_launch(
+    more: tuple[str, ...], is_one_log: bool, tmp_path: Path
+) -> None:
+    # what `env` prints where torchrun was started again: by Kubernetes, a loop, or Slurm
+    logs = [
+        "\n".join(
+            [
+                *(f"2026-03-01 {hour}:00:00 {fact.format(hour - 10)}" for fact in more),
+                *counted((hour, 0)),
+                "",
+            ]
+        )
+        for hour in (10, 12)
+    ]
+    run = tmp_path / "run-x"
+    for number, log in enumerate(["".join(logs)] if is_one_log else logs):
+        (run / f"attempt{number}").mkdir(parents=True)
+        (run / f"attempt{number}" / "train.log").write_text(log)
+    warehouse = tmp_path / "warehouse"
+
+    assert 0 == ingest(warehouse, run, "--as-of", "2026-03-01T22:00:00Z")
+    assert [(1, "10:00:00", "lost", 600.0), (2, "12:00:00", "lost", 600.0)] == rows(
+        warehouse,
+        "select attempt, strftime(started_at, '%H:%M:%S'), outcome, wall_seconds from attempts "
+        "order by attempt",
+    )
+
+
+def test_a_count_that_rises_is_of_the_launch_that_counted_first_and_one_told_again_of_none() -> (
+    None
+):
+    told = of(read(*counted((10, 0), (11, 1), (12, 1), (13, 2))), "attempt_start")
+    first, third, fourth = (str(us(DAY) + hours * 3600 * SECOND_US) for hours in (0, 2, 3))
+
+    assert [(first, 0), (first, 1), (third, None), (fourth, None)] == [
+        (event["run_key"], event.get("run_generation")) for event in told
+    ]
+    # of the first of those whose beginning another log tells
+    (later,) = of(read(*counted((11, 1))), "attempt_start")
+    assert (None, 1) == (later.get("run_key"), later["run_generation"])
+
+
 def test_a_piece_of_a_rotated_log_knows_no_launch() -> None:
     told = read("2026-03-01 10:00:00 step 410 loss 1", "2026-03-01 10:00:10 step 420 loss 1")
 
