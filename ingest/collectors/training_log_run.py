@@ -221,7 +221,8 @@ class Run:
         if self._held is None:
             is_first = fact == "restart" and "scheduler_job" in self._known
             return _number({fact: "0", **self._known} if is_first else self._known, fact)
-        if fact in self._facts and fact not in self._carried:
+        is_own = fact not in self._carried or launch.training_us is not None
+        if fact in self._facts and is_own:
             return _number(self._facts, fact)
         return 0 if fact == "restart" and launch.has_failed else None
 

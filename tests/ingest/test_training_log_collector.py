@@ -2376,6 +2376,28 @@ def test_a_launch_that_was_killed_in_its_start_up_is_not_the_one_of_the_next_cou
     ]
 
 
+def test_a_launch_that_died_in_its_first_step_is_not_of_the_next_count() -> None:
+    launches = (("10:00", 0, True), ("10:30", 0, False), ("11:00", 1, True))
+    told = read(
+        *(
+            f"2026-03-01 {begun}:{line}"
+            for begun, count, has_stepped in launches
+            for line in (
+                "00 SLURM_JOB_ID=7",
+                f"00 SLURM_RESTART_COUNT={count}",
+                "01 Starting job: x",
+                "20 Training starts at step 1",
+                *(["50 step: 1 loss: 1"] if has_stepped else []),
+            )
+        )
+    )
+
+    assert [(0.0, "7", 0), (1800.0, "7", 0), (3600.0, "7", 1)] == [
+        (since(event), event["scheduler_job"], event["run_restart"])
+        for event in of(told, "attempt_start")
+    ]
+
+
 FAILED = ("2026-03-01 {} Traceback (most recent call last):", "RuntimeError: x")
 
 
