@@ -27,6 +27,7 @@ class Jobs:
     _waiting: Row | None = None
     _oom_step: str | None = None
     _undecided: int = 0
+    _cut_teams: int = 0
 
     def take(self, row: Row | Rejected) -> Iterator[Event | Rejected]:
         """What is certain with this row."""
@@ -50,11 +51,21 @@ class Jobs:
             yield told
             return
         self._undecided += told.times.is_undecided
+        self._cut_teams += "Account" in row.cut
         happened = events(told, self.reading)
         yield from [happened] if isinstance(happened, Rejected) else happened
 
     def warn(self, dump_name: str) -> None:
-        """Say of a whole table where its local times do not tell which of two hours they mean."""
+        """Say of a whole table where its local times do not tell which of two hours they mean, and
+        where its teams are cut off.
+        """
+        if self._cut_teams:
+            _LOG.warning(
+                "%s: the account of %s of its rows is cut off, and teams whose names begin alike "
+                "count as one. Dump again with -P, or with Account%%50",
+                dump_name,
+                f"{self._cut_teams:,}",
+            )
         if self._undecided:
             _LOG.warning(
                 "%s: %s of its rows tell times in an hour that clocks in %s go through twice, and "

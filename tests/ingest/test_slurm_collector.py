@@ -669,6 +669,27 @@ def test_a_name_beyond_its_column_is_set_aside_with_what_to_ask_for() -> None:
     assert told.detail.endswith("Dump again with -P")
 
 
+def test_teams_that_are_cut_off_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    columns = (
+        ("JobID", -12),
+        ("Account", 10),
+        ("JobName", 10),
+        ("State", 10),
+        ("Start", 19),
+        ("End", 19),
+    )
+    whole = ("1", "nlp", "a-very-lo+", "FAILED", START, END)
+    lines(*fixed(columns, whole))
+    assert [] == caplog.records
+
+    # research-nlp and research-vision
+    rows = [(str(job), "research-+", "a", "FAILED", START, END) for job in (2, 3)]
+    told = lines(*fixed(columns, whole, *rows))
+    assert {"nlp", "research-+"} == {event["team"] for event in of(plain(told), "job")}
+    (record,) = caplog.records
+    assert "the account of 2 of its rows is cut off" in record.getMessage()
+
+
 def test_the_state_of_a_narrow_column_must_be_the_only_one_that_begins_so() -> None:
     head = f"{'JobID':12} {'State':>5} {'Start':>19} {'End':>19} "
     dashes = f"{'-' * 12} {'-' * 5} {'-' * 19} {'-' * 19} "
