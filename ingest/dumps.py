@@ -27,6 +27,7 @@ import zstandard
 
 from ingest.errors import UnreadableDump, UnusableArguments
 from ingest.zstd_frames import begins, frames
+from queries.places import leads_to_itself
 
 Letters = npt.NDArray[np.uint8]
 Marks = npt.NDArray[np.bool_]
@@ -131,14 +132,16 @@ def find(
     for argument in dict.fromkeys(arguments):
         for path in _paths(argument, spool, unreadable):
             name = "-" if argument == "-" else _as_text(path)
+            # what `resolve` makes of it differs between releases of Python
+            if leads_to_itself(path):
+                unreadable.append(Unreadable(name, "is a link that leads to itself"))
+                continue
             try:
                 place = path.resolve()
                 if not _is_of(own, place):
                     found.setdefault(place, _dump_file(name, path, ratio))
             except OSError as error:
                 unreadable.append(Unreadable(name, error.strerror or str(error)))
-            except RuntimeError:
-                unreadable.append(Unreadable(name, "is a link that leads to itself"))
     return list(found.values()), unreadable
 
 

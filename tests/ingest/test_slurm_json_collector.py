@@ -337,7 +337,8 @@ def test_a_list_without_jobs_is_fine() -> None:
         ("Traceback (most recent call last):", Reason.NOT_JSON, "Expecting value"),
         ("17", Reason.BAD_VALUE, "a job that is no object"),
         ('{"job_id": 1' + "0" * 5_000 + "}", Reason.BAD_VALUE, "job_id is inf"),
-        ('{"a":' * 2_000, Reason.NOT_JSON, "maximum recursion depth exceeded"),
+        # how deep Python reads differs between its releases
+        ('{"a":' * 100_000, Reason.NOT_JSON, "maximum recursion depth exceeded"),
     ],
 )
 def test_a_broken_job_is_set_aside_alone_with_its_line(

@@ -350,6 +350,13 @@ def made(
         .add_extension(
             x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
         )
+        # clients of later releases of Python ask an authority for these
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key((signer or key).public_key()),
+            critical=False,
+        )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(uses(is_authority=issuer is None), critical=True)
         .sign(signer or key, hashes.SHA256())
     )
     private = key.private_bytes(
@@ -360,6 +367,20 @@ def made(
     (folder / f"{name}.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     (folder / f"{name}.key").write_bytes(private)
     return certificate, key
+
+
+def uses(*, is_authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=is_authority,
+        crl_sign=is_authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 def authority_of(pki: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
