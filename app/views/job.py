@@ -59,6 +59,8 @@ with st.container(gap=None, key="scope"):
     )
 if job["is_excluded"]:
     st.info("This job is excluded by the settings: it is outside every ratio and rollup.")
+elif not attempts.is_empty() and (attempts["gpus"] == 0).fill_null(value=False).all():
+    st.info("This job held no GPUs: it is outside every ratio and rollup.")
 if not job["is_instrumented"]:
     st.info("The sources of this job cannot say what it did: all of its time is uninstrumented.")
 one_job.doubts(asked)

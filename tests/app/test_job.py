@@ -186,6 +186,29 @@ def test_a_job_whose_attempts_differ_in_gpus_says_so(
         assert said_of in parts
 
 
+def test_a_job_that_is_in_no_ratio_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = datetime(2026, 3, 3, 8)
+    gpus = {"none": (0, 0), "some": (0, 8), "unknown": (0, None)}
+    attempts = [
+        serving.Attempt(job, number, start, {"effective": 3000.0}, gpus=each)
+        for job, sizes in gpus.items()
+        for number, each in enumerate(sizes, 1)
+    ]
+    left_out = serving.Attempt("excluded", 1, start, {"effective": 60}, is_excluded=True)
+    serving.publish(tmp_path, serving.Warehouse(attempts=[*attempts, left_out]))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    outside = ": it is outside every ratio and rollup."
+
+    assert {
+        "none": [f"This job held no GPUs{outside}"],
+        "some": [],
+        "unknown": [],
+        "excluded": [f"This job is excluded by the settings{outside}"],
+    } == {job: [info.value for info in open_page(JOB, job=job).info] for job in (*gpus, "excluded")}
+
+
 def test_a_good_end_needs_no_evidence(jobs: Path) -> None:
     page = open_page(JOB, job="staged", attempt="2")
 
