@@ -15,7 +15,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo JST-9)
 
 # more than processors: browsers, watchers and sleeping writers leave half of the time of a worker unused
-parallel := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+parallel := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # where times are read
 zoned = $(wildcard tests/ingest/test_*_collector.py) $(addprefix tests/app/test_,freshness.py job.py words.py) \
 	$(addprefix tests/ingest/test_,calendar.py lines.py torchelastic_records.py torchelastic_runs.py)
