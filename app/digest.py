@@ -187,8 +187,7 @@ def _refuse_unknown(team: str) -> None:
     if team != filters.FLEET and team not in known:
         near = ", ".join(repr(each) for each in words.nearest(team, known)) or "--team fleet"
         why = (
-            f"nothing is counted of the jobs of team {team!r}: they have no GPUs, or `ett.toml` "
-            "excludes them"
+            f"nothing is counted of the jobs of team {team!r}: {filters.WHY_NOT_COUNTED}"
             if filters.has_jobs("team", team)
             else f"there is no team {team!r} in this warehouse"
         )

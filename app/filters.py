@@ -20,6 +20,7 @@ from app.palette import AREA_ORDER
 
 FLEET: Final = "fleet"
 OTHER: Final = "other"  # of /metrics alone; a team of that name has another here
+WHY_NOT_COUNTED: Final = "they have no GPUs, or `ett.toml` excludes them"
 ALL: Final = "all"
 DAYS: Final = (7, 28, 90)
 VERSUS: Final = ("previous", "none")
@@ -432,8 +433,7 @@ def _stop_if_unknown(name: str, chosen: str, options: Sequence[str]) -> None:
         )
     elif has_jobs(name, chosen):
         st.warning(
-            f"Nothing is counted of the jobs of {name} {words.code(chosen)}: they have no GPUs, or "
-            "`ett.toml` excludes them."
+            f"Nothing is counted of the jobs of {name} {words.code(chosen)}: {WHY_NOT_COUNTED}."
         )
     else:
         st.warning(f"There is no {name} {words.code(chosen)} in this warehouse.")
