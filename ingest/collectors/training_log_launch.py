@@ -220,6 +220,7 @@ class Launch:
                 length_us,
                 sign.pattern.mode,
                 ok=sign.pattern.ok,
+                is_confirmed=sign.pattern.is_confirmed,
             ),
             *(self._proven(sign.at_us, step) if sign.at_us is not None else ()),
         ]

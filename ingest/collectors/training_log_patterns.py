@@ -18,7 +18,7 @@ from ingest.errors import UnusableArguments
 from ingest.events import Outcome
 
 _BUILT_IN = Path(__file__).parent.parent / "training_logs.toml"
-_KEYS = frozenset({"name", "means", "contains", "pattern", "mode", "ok", "outcome"})
+_KEYS = frozenset({"name", "means", "contains", "pattern", "mode", "ok", "confirmed", "outcome"})
 _GROUPS = frozenset(
     [
         "step",
@@ -67,7 +67,8 @@ class Means(StrEnum):
 class Pattern:
     """A line that holds one of `contains` and that `regex` finds something in has this meaning.
 
-    `mode` and `ok` are of a save, `outcome` is how the launch ended or will have ended.
+    `mode`, `ok` and `is_confirmed` (another line tells when it is written) are of a save, `outcome`
+    is how the launch ended or will have ended.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Pattern:
     regex: re.Pattern[bytes]
     mode: str | None = None
     ok: bool = True
+    is_confirmed: bool = False
     outcome: Outcome | None = None
 
 
@@ -146,8 +148,9 @@ def _pattern(table: object, where: str) -> Pattern:
         raise UnusableArguments(f"{where}: {unknown[0]!r} is no key. Known: {sorted(_KEYS)}.")
     means = _one_of(where, table, "means", tuple(Means))
     outcome = _one_of(where, table, "outcome", tuple(Outcome)) if "outcome" in table else None
-    if not isinstance(table.get("ok", True), bool):
-        raise UnusableArguments(f"{where}: ok must be true or false.")
+    for key in ("ok", "confirmed"):
+        if not isinstance(table.get(key, True), bool):
+            raise UnusableArguments(f"{where}: {key} must be true or false.")
     return Pattern(
         name=_text(where, table, "name"),
         means=Means(means),
@@ -155,6 +158,7 @@ def _pattern(table: object, where: str) -> Pattern:
         regex=_regex(where, _text(where, table, "pattern")),
         mode=_one_of(where, table, "mode", _MODES) if "mode" in table else None,
         ok=table.get("ok", True),
+        is_confirmed=table.get("confirmed", False),
         outcome=Outcome(outcome) if outcome else None,
     )
 

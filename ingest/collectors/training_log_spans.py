@@ -29,6 +29,16 @@ class _Span:
     mode: str | None = None
     ok: bool = True
     is_done: bool = False
+    is_confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An async save from when training went on."""
+
+    from_us: int
+    label: Label
+    is_confirmed: bool
 
 
 class Spans:
@@ -42,7 +52,7 @@ class Spans:
         self.are_open = False
         self._writer = writer
         self._open: dict[tuple[Phase, int | None], _Span] = {}
-        self._being_written: dict[int | None, int] = {}  # step -> when training went on
+        self._being_written: dict[int | None, _Written] = {}  # by step
         # step, writer and time of the last save of which the end alone was told
         self._told_alone: tuple[int | None, int | None, int] | None = None
 
@@ -71,9 +81,10 @@ class Spans:
         mode: str | None = None,
         *,
         ok: bool = True,
+        is_confirmed: bool = False,
     ) -> list[Event]:
         """It is over. `at_us` is None where the line tells no time; `length_us` is how long it
-        took, if the line tells it.
+        took, if the line tells it. `is_confirmed`: another line tells when it is written.
         """
         events: list[Event] = []
         span = self._open.get((phase, self._voice(label)))
@@ -92,6 +103,7 @@ class Spans:
                 return events
         span.step = span.step if step is None else step
         span.mode, span.ok, span.is_done = mode or span.mode, ok and span.ok, True
+        span.is_confirmed = span.is_confirmed or is_confirmed
         span.told_us = max(span.told_us, _end_us(span, at_us, length_us))
         self.latest_us = max(self.latest_us, span.told_us)
         return events
@@ -108,16 +120,11 @@ class Spans:
         events = [self._close(key)] if is_over else []
         if step is None:
             step = next(reversed(self._being_written), None)
-        start_us = self._being_written.pop(step, None)
+        begun = self._being_written.pop(step, None)
+        start_us = at_us if begun is None else begun.from_us
         if length_us is not None:
-            start_us = max(at_us - length_us, start_us or 0)
-        written = self._event(
-            EventKind.PHASE_START,
-            Phase.CHECKPOINT_UPLOAD,
-            min(at_us if start_us is None else start_us, at_us),
-            label,
-            step,
-        )
+            start_us = max(at_us - length_us, 0 if begun is None else start_us)
+        written = self._upload(min(start_us, at_us), label, step)
         return [*events, {**written, "end_us": at_us}]
 
     def went_on(self, label: Label, at_us: int) -> list[Event]:
@@ -144,8 +151,16 @@ class Spans:
         ]
 
     def close(self) -> list[Event]:
-        """The launch is over: what was not done by then stays without an end."""
-        return [self._close(key) for key, span in list(self._open.items()) if span.is_done]
+        """The launch is over: what was not done by then stays without an end, and so does what
+        was still being written, where a line would have told that it is written.
+        """
+        done = [self._close(key) for key, span in list(self._open.items()) if span.is_done]
+        unwritten = [
+            self._upload(save.from_us, save.label, step)
+            for step, save in self._being_written.items()
+            if save.is_confirmed
+        ]
+        return done + unwritten
 
     def _is_told_again(self, label: Label, at_us: int, step: int | None) -> bool:
         """Whether the end of a save is one that another rank has told as well, moments before."""
@@ -175,10 +190,15 @@ class Spans:
             if span.mode:
                 event["mode"] = span.mode
             if span.mode == "async":
-                self._being_written[span.step] = span.told_us
+                self._being_written[span.step] = _Written(
+                    span.told_us, span.label, span.is_confirmed
+                )
                 if len(self._being_written) > _MOST_WRITTEN:
                     del self._being_written[next(iter(self._being_written))]
         return event
+
+    def _upload(self, start_us: int, label: Label, step: int | None) -> Event:
+        return self._event(EventKind.PHASE_START, Phase.CHECKPOINT_UPLOAD, start_us, label, step)
 
     def _voice(self, label: Label) -> int | None:
         """Whose events these are. Labels may count the ranks of a node: where each node has a log

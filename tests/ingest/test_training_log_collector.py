@@ -9,7 +9,7 @@ import random
 import re
 import tomllib
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -25,7 +25,7 @@ from ingest.collectors.training_log_patterns import Means, Pattern, patterns, pa
 from ingest.errors import UnreadableDump, UnusableArguments
 from ingest.events import Event, Rejected
 from ingest.formats import FORMATS, recognise
-from tests.ingest.launches import attempts
+from tests.ingest.launches import attempts, seconds_by_area
 from tests.oracle.measures import AttemptMeasures
 from tests.queries.engine import ingest, rows
 
@@ -187,6 +187,64 @@ def test_a_newer_megatron_tells_the_times_of_its_saves() -> None:
     ] == phases(told)[1:]
     assert [150.0] == [(e["end_us"] - us(DAY)) / SECOND_US for e in told if "end_us" in e]
     assert ["async"] == [e["mode"] for e in told if "mode" in e]
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "saved"),
+    [
+        (
+            "scheduled an async checkpoint save at iteration     {} to /c",
+            "successfully saved checkpoint from iteration     {} to /c",
+        ),
+        (
+            "Scheduled async checkpoint save for /c/step={}-last.ckpt",
+            "Async checkpoint save for step 0 (/c/step={}-last.ckpt) finalized successfully.",
+        ),
+    ],
+)
+def test_a_save_that_is_never_said_to_be_written_is_still_on_its_way(
+    scheduled: str, saved: str
+) -> None:
+    first = [
+        MEGATRON.splitlines()[9],
+        f"[2026-03-01 10:02:03.500000] {scheduled.format(450)}",
+        " [2026-03-01 10:02:20.000000] iteration 460/1000 | elapsed time per iteration (ms): 9.0 |",
+        f"[2026-03-01 10:02:30.000000] {saved.format(450)}",
+        f"[2026-03-01 10:03:03.500000] {scheduled.format(470)}",
+    ]
+    cut_off = read(*first)
+    whole = read(*first, f"[2026-03-01 10:03:10.000000] {saved.format(470)}")
+
+    assert [(450, 150.0), (470, None)] == uploads_of(cut_off)
+    assert [(450, 150.0), (470, 190.0)] == uploads_of(whole)
+
+
+def test_the_only_save_that_was_never_said_to_be_written_keeps_nothing() -> None:
+    lines = [
+        *MEGATRON.splitlines()[:10],
+        "[2026-03-01 10:02:03.500000] scheduled an async checkpoint save at iteration 450 to /c",
+        " [2026-03-01 10:02:20.000000] iteration 460/1000 | elapsed time per iteration (ms): 9.0 |",
+    ]
+    written = (
+        "[2026-03-01 10:02:20.500000] successfully saved checkpoint from iteration     450 to /c"
+    )
+    error = "[2026-03-01 10:02:21.000000] torch.OutOfMemoryError: CUDA out of memory."
+
+    later = us(DAY + timedelta(days=2))
+    [lost] = attempts(read(*lines, error), later)
+    [kept] = attempts(read(*lines, written, error), later)
+
+    assert 0 == seconds_by_area([lost]).get("effective", 0)
+    assert 0 < seconds_by_area([kept])["effective"]
+
+
+def uploads_of(told: list[Event]) -> list[tuple[int, float | None]]:
+    """Step and end of each upload; None: it has not ended."""
+    return [
+        (e["step"], (e["end_us"] - us(DAY)) / SECOND_US if "end_us" in e else None)
+        for e in told
+        if e.get("phase") == "checkpoint_upload"
+    ]
 
 
 def test_a_save_of_megatron_that_tells_its_length_alone_follows_its_step() -> None:
@@ -1774,6 +1832,7 @@ def test_users_add_patterns_of_their_own() -> None:
         ({"mode": "later"}, "mode must be one of sync, async"),
         ({"outcome": "lost"}, "outcome must be one of completed"),
         ({"ok": "no"}, "ok must be true or false"),
+        ({"confirmed": 1}, "confirmed must be true or false"),
         ({"regex": "x"}, "'regex' is no key"),
     ],
 )
