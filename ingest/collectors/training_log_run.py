@@ -374,7 +374,7 @@ class Run:
             # two jobs of one name may begin in one second
             job = "" if scheduler_job is None else f"{scheduler_job}/"
             run_key = f"{job}{launch.begun_us}"
-        if generation is not None and self._counts.rises((scheduler_job, restart), generation):
+        if generation is not None and self._counts.rises(scheduler_job, restart, generation):
             who["run_generation"] = generation
             run_key = self._counts.key_of(generation, run_key)
         if run_key is not None:
@@ -391,15 +391,20 @@ class _Counts:
     """
 
     def __init__(self) -> None:
-        self._of: tuple[str | None, int | None] | None = None  # job and try of the scheduler
+        self._of: tuple[str | None, int | None] = None, None  # job and try of the scheduler
         self._last = -1
         self._key: str | None = None
         self._is_lost = False
 
-    def rises(self, of: tuple[str | None, int | None], count: int) -> bool:
-        """Whether a count is higher than all that were told in the same try of the scheduler."""
-        if of != self._of:
-            self._of, self._last, self._key, self._is_lost = of, -1, None, False
+    def rises(self, job: str | None, restart: int | None, count: int) -> bool:
+        """Whether a count is higher than all that were told in the same try of the scheduler. A
+        launch that names none is of the one before: workers that torchrun starts anew tell less.
+        """
+        known_job, known_restart = self._of
+        job = known_job if job is None else job
+        restart = known_restart if restart is None and job == known_job else restart
+        if (job, restart) != self._of:
+            self._of, self._last, self._key, self._is_lost = (job, restart), -1, None, False
         self._is_lost = self._is_lost or count <= self._last
         self._last = max(self._last, count)
         return not self._is_lost

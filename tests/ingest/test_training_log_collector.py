@@ -1169,6 +1169,18 @@ def counted(*told: tuple[int, int], count: str = "TORCHELASTIC_RESTART_COUNT") -
     ]
 
 
+def test_workers_that_start_anew_are_of_the_try_that_the_log_named_before() -> None:
+    told = read(
+        "2026-03-01 10:00:00 SLURM_JOB_ID=7",
+        "2026-03-01 10:00:00 SLURM_RESTART_COUNT=0",
+        *counted((10, 0), (12, 0), (14, 0)),
+    )
+
+    assert [0, None, None] == [
+        event.get("run_generation") for event in told if event.get("phase") == "training"
+    ]
+
+
 @pytest.mark.parametrize(
     "more", [(), ("SLURM_JOB_ID=7",), ("SLURM_JOB_ID=7", "SLURM_RESTART_COUNT={}")]
 )
