@@ -78,10 +78,10 @@ MOST_TEAMS = 20  # in the chart; the CSV has them all
 JOBS = """
 select
     count(*) as jobs,
-    count(*) filter (where gpus is null) as unknown_gpus,
-    count(*) filter (where gpus = 0) as no_gpus,
+    count(*) filter (where gpus is null and not is_excluded) as unknown_gpus,
+    count(*) filter (where gpus = 0 and not is_excluded) as no_gpus,
     count(*) filter (where is_excluded) as excluded,
-    count(*) filter (where not is_instrumented) as uninstrumented
+    count(*) filter (where not is_instrumented and not is_excluded) as uninstrumented
 from jobs
 """
 

@@ -76,6 +76,21 @@ def test_data_tells_which_jobs_have_no_gpus(warehouse: Path) -> None:
     assert ("1", "1") == (counted["No GPUs"], counted["GPUs unknown"])
 
 
+def test_data_tells_of_an_excluded_job_only_that_it_is(warehouse: Path) -> None:
+    noon = datetime(2026, 3, 3, 12)
+    told = [
+        serving.Attempt("a", 1, noon, {"effective": 60}, gpus=None, is_excluded=True),
+        serving.Attempt("b", 1, noon, {"uninstrumented": 60}, gpus=0, is_excluded=True),
+        serving.Attempt("c", 1, noon, {"effective": 60}),
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=told, last_complete_day=noon.date()))
+    counted = {metric.label: metric.value for metric in open_page(DATA).metric}
+
+    assert ["0", "0", "2", "0"] == [
+        counted[label] for label in ("GPUs unknown", "No GPUs", "Excluded", "Uninstrumented")
+    ]
+
+
 @pytest.mark.parametrize("path", [OVERVIEW, JOBS])
 def test_a_team_of_which_nothing_is_counted_is_not_said_to_be_missing(
     warehouse: Path, path: str
