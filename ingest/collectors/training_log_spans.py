@@ -53,6 +53,7 @@ class Spans:
         self._writer = writer
         self._open: dict[tuple[Phase, int | None], _Span] = {}
         self._being_written: dict[int | None, _Written] = {}  # by step
+        self._written: int | None = None  # the step of the last that was
         # step, writer and time of the last save of which the end alone was told
         self._told_alone: tuple[int | None, int | None, int] | None = None
 
@@ -121,6 +122,9 @@ class Spans:
         if step is None:
             step = next(reversed(self._being_written), None)
         begun = self._being_written.pop(step, None)
+        if begun is None and step is not None and step == self._written:
+            return events  # another line says so again
+        self._written = step
         start_us = at_us if begun is None else begun.from_us
         if length_us is not None:
             start_us = max(at_us - length_us, 0 if begun is None else start_us)
