@@ -786,6 +786,67 @@ def test_olmo_trains_once_it_says_so() -> None:
     assert [("phase_start", "training", 20.0, None)] == phases(told)
 
 
+OLMO_CORE = """\
+00:00.000 train:148 Using distributed backend nccl
+00:20.000 train.trainer:902 Loading checkpoint from '/c/run/step100'...
+00:31.000 train.trainer:923 Checkpoint successfully loaded
+00:32.000 train.trainer:719 Training for 1,000 steps
+00:33.000 train.trainer:1462 Starting forward/backward dry-run batch...
+01:00.000 train.trainer:1464 Dry-run complete
+01:00.500 train.trainer:1469 Starting epoch 1...
+01:02.500 train.callbacks.console_logger:61 [step=101/1000,epoch=1]
+01:04.500 train.callbacks.console_logger:68 [step=102/1000,epoch=1,eta=2h5m]
+01:05.000 train.trainer:1008 Saving checkpoint for step 102 to '/c/run/step102' asynchronously...
+01:08.000 train.callbacks.console_logger:61 [step=103/1000,epoch=1]
+01:20.000 train.trainer:1031 Checkpoint for step 102 saved successfully
+01:30.000 train.callbacks.evaluator_callback:134 Running lm evals...
+01:40.000 train.callbacks.evaluator_callback:215 [eval=lm,step=10/20]
+01:48.500 train.callbacks.evaluator_callback:178 Finished lm evals in 18.5 seconds. Metrics:
+01:50.000 train.trainer:1530 Epoch complete
+01:50.500 train.trainer:1469 Starting epoch 2...
+01:52.000 train.callbacks.console_logger:61 [step=104/1000,epoch=2]
+02:00.000 train.trainer:970 Saving checkpoint for step 104 to '/c/run/step104'...
+02:09.000 train.trainer:990 Checkpoint saved
+02:10.000 train.trainer:764 Training complete"""
+
+
+def olmo_core(text: str = OLMO_CORE) -> list[str]:
+    return [
+        "2026-03-01 10:{}\tnode-1:0\tolmo_core.{}\tINFO\t{}".format(*line.split(" ", 2))
+        for line in text.splitlines()
+    ]
+
+
+def test_a_log_of_olmo_core_tells_phases() -> None:
+    told = read(*olmo_core())
+
+    assert [(20.0, 31.0)] == spans(told, "checkpoint_load")
+    assert [(60.0, 130.0)] == spans(told, "training")
+    assert [(60.0, 100)] == resumed(told)
+    assert [(65.0, 65.0), (120.0, 129.0)] == spans(told, "checkpoint_save")
+    assert [(102, 80.0)] == uploads_of(told)
+    assert [(90.0, 108.5)] == spans(told, "evaluation")
+    assert [("attempt_start", 0.0), ("attempt_end", 130.0)] == [
+        (e["event"], since(e)) for e in told if e["event"].startswith("attempt")
+    ]
+    assert "completed" == told[-1]["outcome"]
+
+
+def test_olmo_core_that_starts_anew_in_one_log_is_two_launches() -> None:
+    text = OLMO_CORE.splitlines()
+    fresh = (
+        "00:20.000 train.trainer:708 No checkpoint found in save folder, will train from scratch..."
+    )
+    died = [text[0], fresh, *text[3:10]]
+    first = olmo_core("\n".join(died))
+    told = read(*first, *at_one(first))
+
+    assert 2 == len(keys(told))
+    assert [0.0, 3 * 3600.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [60.0, 3 * 3600 + 60.0] == [since(e) for e in told if e.get("phase") == "training"]
+    assert [(102, None), (102, None)] == uploads_of(told)
+
+
 def test_axolotl_trains_once_it_says_so() -> None:
     told = read(
         "[2026-03-01 10:00:06,500] [INFO] [axolotl.train.execute_training:203] [PID:9] [RANK:0] "
