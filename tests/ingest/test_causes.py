@@ -308,6 +308,12 @@ def test_a_message_that_explains_an_exit_goes_before_its_number(
 # --- evidence
 
 
+@pytest.mark.parametrize("what", ["NaN", "Inf"])
+def test_a_run_that_gives_up_over_its_loss_has_diverged(what: str) -> None:
+    assert "user_code/nan_or_divergence" == category_of(f"Aborting training due to {what} loss.")
+    assert "user_code/nan_or_divergence" != category_of("aborted, not due to a NaN loss")
+
+
 def test_evidence_is_the_line_without_rank_prefix_and_colours() -> None:
     told = classify_message(f"\x1b[31m[default3]:[rank11]: {OOM}\x1b[0m")
 

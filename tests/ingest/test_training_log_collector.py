@@ -705,6 +705,47 @@ def test_a_sync_save_of_orbax_blocks_to_its_end(lines: tuple[str, ...]) -> None:
     assert [] == uploads_of(told)
 
 
+@pytest.mark.parametrize("summary", ["eval metrics after step:", "Completed eval after train step"])
+def test_maxtext_tells_when_it_evaluated(summary: str) -> None:
+    told = read(
+        "2026-03-01T10:00:10Z completed step: 9, seconds: 0.5, TFLOP/s/device: 90.1, loss: 2.0",
+        "2026-03-01T10:00:20Z completed step: 10, seconds: 0.5, TFLOP/s/device: 90.1, loss: 2.0",
+        "2026-03-01T10:00:22Z Completed eval step: 0, seconds: 1.900, running loss=2.100",
+        "2026-03-01T10:00:24Z Completed eval step: 1, seconds: 1.900, running loss=2.100",
+        f"2026-03-01T10:00:24.5Z {summary} 10, loss=2.100, total_weights=4096",
+        "2026-03-01T10:00:30Z completed step: 11, seconds: 0.5, TFLOP/s/device: 90.1, loss: 2.0",
+    )
+
+    assert [(22.0, 24.5)] == spans(told, "evaluation")
+    assert [9, 10, 11] == [step for _, step in steps(told)]
+
+
+@pytest.mark.parametrize(
+    ("begun", "done"),
+    [
+        (
+            "[Torch] Begin Load checkpoint from /c/global_step40/mp_rank_00_model_states.pt...",
+            "[Torch] End Load checkpoint from /c/global_step40/mp_rank_00_model_states.pt...",
+        ),
+        (
+            "Restoring states from the checkpoint path at /c/step=40-last",
+            "Global Checkpoint Load : Rank : 0 : Start time : 1772359201.000s : "
+            "Time spent in load_checkpoint: 4.000s",
+        ),
+    ],
+)
+def test_a_load_lasts_as_long_as_its_lines_say(begun: str, done: str) -> None:
+    told = read(
+        f"2026-03-01 10:00:01 {begun}",
+        f"2026-03-01 10:00:05 {done}",
+        "2026-03-01 10:00:10 step 41 loss 2.0",
+        "2026-03-01 10:00:20 step 42 loss 2.0",
+    )
+
+    assert [(1.0, 5.0)] == spans(told, "checkpoint_load")
+    assert [40] == [step for _, step in resumed(told)]
+
+
 @pytest.mark.parametrize(
     "loading",
     [
@@ -1019,10 +1060,14 @@ def test_a_log_whose_steps_tell_no_times_tells_its_launches_and_saves() -> None:
         *first,
         "03/01/2026 10:20:00 - INFO - __main__ - ***** Running training *****",
         "03/01/2026 10:20:01 - INFO - accelerate.accelerator - Loading states from out/step_90",
+        "03/01/2026 10:20:09 - INFO - accelerate.accelerator - FSDP Model loaded from input dir o",
+        "03/01/2026 10:20:11 - INFO - accelerate.checkpointing - All random states loaded "
+        "successfully",
         "03/01/2026 10:25:00 - INFO - __main__ - epoch 0: perplexity: 12.1",
     )
 
     assert [(300.0, 310.0)] == spans(told, "checkpoint_save")
+    assert [(1201.0, 1211.0)] == spans(told, "checkpoint_load")
     launches = [str(us(DAY) + seconds * SECOND_US) for seconds in (60, 1200)]
     assert launches == keys(told)
     assert [90] == [step for _, step in resumed(told)]
