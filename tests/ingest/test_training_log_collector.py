@@ -171,6 +171,20 @@ def test_a_log_of_megatron_tells_phases_though_few_lines_tell_times() -> None:
     assert {"world_size": 16} == json.loads(told[0]["attrs"])
 
 
+@pytest.mark.parametrize("several", ["", "-wiki"])
+def test_megatron_that_tells_no_timers_has_evaluated_once_it_tells_the_loss(several: str) -> None:
+    told = read(
+        *MEGATRON.splitlines()[9:11],
+        MEGATRON.splitlines()[11],
+        " [2026-03-01 10:01:41] Evaluating on 2560 samples",
+        f"2026-03-01 10:01:50 validation{several} loss at iteration 420 | lm loss value: 7.1E+00 |",
+        *(" [2026-03-01 10:02:10] iteration 430/1000 | elapsed time per iteration (ms): 9.0 |",)
+        * 2,
+    )
+
+    assert [(101.0, 110.0)] == spans(told, "evaluation")
+
+
 def test_a_newer_megatron_tells_the_times_of_its_saves() -> None:
     told = read(
         MEGATRON.splitlines()[9],
