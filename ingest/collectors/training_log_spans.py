@@ -193,7 +193,8 @@ class Spans:
             event["ok"] = span.ok
             if span.mode:
                 event["mode"] = span.mode
-            if span.mode == "async":
+            # what one of several hosts tells late of a save that is written is of that save
+            if span.mode == "async" and (span.step is None or span.step != self._written):
                 self._being_written[span.step] = _Written(
                     span.told_us, span.label, span.is_confirmed
                 )

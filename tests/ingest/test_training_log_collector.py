@@ -685,6 +685,24 @@ def test_an_async_save_is_one_in_the_words_of_each_release_of_orbax(
     assert (on_its_way if is_cut_off else [(12, 26.0)]) == uploads_of(told)
 
 
+def test_hosts_that_tell_of_one_save_late_leave_it_written() -> None:
+    begun, blocked, written, done = ORBAX["0.11.14"]
+    told = read(
+        "2026-03-01T10:00:19.9Z completed step: 12, seconds: 0.5, TFLOP/s/device: 90.1",
+        f"2026-03-01T10:00:20Z {begun}",
+        f"2026-03-01T10:00:20.1Z {begun.replace('process=0', 'process=1')}",
+        f"2026-03-01T10:00:21.5Z {blocked}",
+        "2026-03-01T10:00:25Z completed step: 13, seconds: 0.5, TFLOP/s/device: 90.1",
+        f"2026-03-01T10:00:26Z {written}",
+        f"2026-03-01T10:00:26Z {done}",
+        f"2026-03-01T10:00:21.7Z {blocked}",
+        f"2026-03-01T10:00:26.2Z {done}",
+        "2026-03-01T10:00:30Z completed step: 14, seconds: 0.5, TFLOP/s/device: 90.1",
+    )
+
+    assert [(12, 26.0)] == uploads_of(told)
+
+
 @pytest.mark.parametrize(
     "lines",
     [
