@@ -88,7 +88,8 @@ _TIME = re.compile(
     + rb"|(?P<short_day>(?:0[1-9]|1[0-2])/(?:0[1-9]|[12]\d|3[01]))\s"
     + _CLOCK
     + _ZONE
-    + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:)"  # what loggers put behind it
+    # what loggers put behind it
+    + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:|\s\[[A-Z]{4,8}\b[^\[\]]{0,100}\]:)"
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
 )
 # a time that tells no offset, wherever it stands

@@ -859,6 +859,27 @@ def test_olmo_trains_once_it_says_so() -> None:
     assert [("phase_start", "training", 20.0, None)] == phases(told)
 
 
+def test_newer_logs_of_nanotron_tell_no_year_and_no_elapsed_time(tmp_path: Path) -> None:
+    log = tmp_path / "run" / "train.log"
+    log.parent.mkdir()
+    head = "\x1b[2;3m03/01 10:00:{} [{}{}]\x1b[0m: {}".format
+    rank = "|DP=0|TP=1|node-3"
+    lines = [
+        head("01", "INFO", rank, "Loading checkpoint from /c/run/40"),
+        head("12", "INFO", rank, "iteration: 41 / 90 | time_per_iteration_ms: 2.5K | lm_loss: 2.3"),
+        head("14", "INFO", "", "iteration: 42 / 90 | time_per_iteration_ms: 950 | lm_loss: 2.3"),
+        head("15", "WARNING", rank, "Saving checkpoint at /c/run/42"),
+        head("30", "INFO", rank, "iteration: 43 / 90 | time_per_iteration_ms: 950 | lm_loss: 2.3"),
+    ]
+    log.write_text("".join(f"{line}\n" for line in lines))
+    os.utime(log, (DAY.timestamp() + 60,) * 2)
+    told = read_file(log)
+
+    assert [(12.0, 41), (14.0, 42), (30.0, 43)] == steps(told)
+    assert [(9.5, 40)] == resumed(told)
+    assert [(15.0, 15.0)] == spans(told, "checkpoint_save")
+
+
 OLMO_CORE = """\
 00:00.000 train:148 Using distributed backend nccl
 00:20.000 train.trainer:902 Loading checkpoint from '/c/run/step100'...
