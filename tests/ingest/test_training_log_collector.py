@@ -140,12 +140,67 @@ NANOGPT = """\
 2026-03-01T10:02:41.000+0000 iter 20: loss 8.8231, time 21000.00ms, mfu 31.00%
 """
 
+OLMO_CORE = """\
+00:00.000 train:148 Using distributed backend nccl
+00:20.000 train.trainer:902 Loading checkpoint from '/c/run/step100'...
+00:31.000 train.trainer:923 Checkpoint successfully loaded
+00:32.000 train.trainer:719 Training for 1,000 steps
+00:33.000 train.trainer:1462 Starting forward/backward dry-run batch...
+01:00.000 train.trainer:1464 Dry-run complete
+01:00.500 train.trainer:1469 Starting epoch 1...
+01:02.500 train.callbacks.console_logger:61 [step=101/1000,epoch=1]
+01:04.500 train.callbacks.console_logger:68 [step=102/1000,epoch=1,eta=2h5m]
+01:05.000 train.trainer:1008 Saving checkpoint for step 102 to '/c/run/step102' asynchronously...
+01:08.000 train.callbacks.console_logger:61 [step=103/1000,epoch=1]
+01:20.000 train.trainer:1031 Checkpoint for step 102 saved successfully
+01:30.000 train.callbacks.evaluator_callback:134 Running lm evals...
+01:40.000 train.callbacks.evaluator_callback:215 [eval=lm,step=10/20]
+01:48.500 train.callbacks.evaluator_callback:178 Finished lm evals in 18.5 seconds. Metrics:
+01:50.000 train.trainer:1530 Epoch complete
+01:50.500 train.trainer:1469 Starting epoch 2...
+01:52.000 train.callbacks.console_logger:61 [step=104/1000,epoch=2]
+02:00.000 train.trainer:970 Saving checkpoint for step 104 to '/c/run/step104'...
+02:09.000 train.trainer:990 Checkpoint saved
+02:10.000 train.trainer:764 Training complete"""
+
+
+def olmo_core(text: str = OLMO_CORE) -> list[str]:
+    return [
+        "2026-03-01 10:{}\tnode-1:0\tolmo_core.{}\tINFO\t{}".format(*line.split(" ", 2))
+        for line in text.splitlines()
+    ]
+
+
+MAXTEXT = """\
+00:01.0 checkpointing.py:525 restoring from this run's directory step 8
+00:01.5 checkpointer.py:304 Restoring checkpoint from gs://b/c/8.
+00:05.5 checkpointer.py:319 Finished restoring checkpoint in 4.00 seconds from gs://b/c/8.
+00:40.0 metric_logger.py:181 completed step: 9, seconds: 30.5, TFLOP/s/device: 1.1, loss: 2.1
+00:50.0 metric_logger.py:181 completed step: 10, seconds: 10.0, TFLOP/s/device: 90.1, loss: 2.1
+01:00.0 metric_logger.py:181 completed step: 11, seconds: 10.0, TFLOP/s/device: 90.1, loss: 2.1
+01:00.5 async_checkpointer.py:453 [process=0] Started async saving checkpoint to gs://b/c/11.
+01:02.5 async_checkpointer.py:562 Finished blocking save. Time taken: 2.000000s. Continuing \
+background save to gs://b/c/11.
+01:02.5 checkpointing.py:451 Started an asynchronous checkpoint save for step 11
+01:12.5 metric_logger.py:181 completed step: 12, seconds: 10.0, TFLOP/s/device: 90.1, loss: 2.1
+01:20.5 async_checkpointer.py:421 Finished async_save (blocking + background). Time taken: \
+20.000000s. directory=gs://b/c/11
+01:22.5 metric_logger.py:181 completed step: 13, seconds: 10.0, TFLOP/s/device: 90.1, loss: 2.1
+01:30.0 metric_logger.py:264 Completed eval step: 0, seconds: 7.0, running loss=2.100
+01:31.0 metric_logger.py:236 Completed eval after train step 13, loss=2.100, perplexity=8.1
+01:41.0 metric_logger.py:181 completed step: 14, seconds: 10.0, TFLOP/s/device: 90.1, loss: 2.1"""
+
+
 LOGS = {
     "Megatron-LM": MEGATRON,
     "DeepSpeed": DEEPSPEED,
     "torchtitan": TORCHTITAN,
     "Hugging Face Trainer": TRAINER,
     "nanoGPT": NANOGPT,
+    "OLMo-core": "\n".join(olmo_core()),
+    "MaxText": "\n".join(
+        "I20260301 10:{} 7 {}] {}".format(*line.split(" ", 2)) for line in MAXTEXT.splitlines()
+    ),
 }
 
 
@@ -878,37 +933,6 @@ def test_newer_logs_of_nanotron_tell_no_year_and_no_elapsed_time(tmp_path: Path)
     assert [(12.0, 41), (14.0, 42), (30.0, 43)] == steps(told)
     assert [(9.5, 40)] == resumed(told)
     assert [(15.0, 15.0)] == spans(told, "checkpoint_save")
-
-
-OLMO_CORE = """\
-00:00.000 train:148 Using distributed backend nccl
-00:20.000 train.trainer:902 Loading checkpoint from '/c/run/step100'...
-00:31.000 train.trainer:923 Checkpoint successfully loaded
-00:32.000 train.trainer:719 Training for 1,000 steps
-00:33.000 train.trainer:1462 Starting forward/backward dry-run batch...
-01:00.000 train.trainer:1464 Dry-run complete
-01:00.500 train.trainer:1469 Starting epoch 1...
-01:02.500 train.callbacks.console_logger:61 [step=101/1000,epoch=1]
-01:04.500 train.callbacks.console_logger:68 [step=102/1000,epoch=1,eta=2h5m]
-01:05.000 train.trainer:1008 Saving checkpoint for step 102 to '/c/run/step102' asynchronously...
-01:08.000 train.callbacks.console_logger:61 [step=103/1000,epoch=1]
-01:20.000 train.trainer:1031 Checkpoint for step 102 saved successfully
-01:30.000 train.callbacks.evaluator_callback:134 Running lm evals...
-01:40.000 train.callbacks.evaluator_callback:215 [eval=lm,step=10/20]
-01:48.500 train.callbacks.evaluator_callback:178 Finished lm evals in 18.5 seconds. Metrics:
-01:50.000 train.trainer:1530 Epoch complete
-01:50.500 train.trainer:1469 Starting epoch 2...
-01:52.000 train.callbacks.console_logger:61 [step=104/1000,epoch=2]
-02:00.000 train.trainer:970 Saving checkpoint for step 104 to '/c/run/step104'...
-02:09.000 train.trainer:990 Checkpoint saved
-02:10.000 train.trainer:764 Training complete"""
-
-
-def olmo_core(text: str = OLMO_CORE) -> list[str]:
-    return [
-        "2026-03-01 10:{}\tnode-1:0\tolmo_core.{}\tINFO\t{}".format(*line.split(" ", 2))
-        for line in text.splitlines()
-    ]
 
 
 def test_a_log_of_olmo_core_tells_phases() -> None:
