@@ -194,4 +194,4 @@ def _words(name: str | None) -> str:
 
 def _name(part: str) -> str:
     label = metric(part).label
-    return label[0].lower() + label[1:]
+    return label if label[:2].isupper() else label[0].lower() + label[1:]  # PT2 stays PT2

@@ -52,6 +52,12 @@ def test_a_part_that_rounds_to_nothing_has_no_sign(mix: float) -> None:
     assert " +150.2 s are the same work, 0.0 s other work. " in sentence(replace(SLOWER, mix=mix))
 
 
+def test_a_part_is_called_as_everywhere() -> None:
+    slower = replace(SLOWER, metric="ttr_seconds", parts=(("pt2_compile_seconds", 56.0, None),))
+
+    assert " The largest part of it is PT2 compile: +56 s. " in sentence(slower)
+
+
 def test_a_late_find_says_that_it_was_late() -> None:
     late = replace(SLOWER, days_to_detect=9)
 
