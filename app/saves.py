@@ -437,11 +437,10 @@ def _reset() -> None:
 
 
 def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
-    whose = (
-        " (the fleet's, as there were fewer than five)"
-        if habits and (habits["weighed_interruptions"] or 0) < tiles.TOO_FEW
-        else ""
-    )
+    whose = ""
+    if habits and (habits["weighed_interruptions"] or 0) < tiles.TOO_FEW:
+        of_known = " whose GPUs are known" if habits["interruptions"] >= tiles.TOO_FEW else ""
+        whose = f" (the fleet's, as there were fewer than five{of_known})"
     units = ("a save (p50)", f"interruptions a day of train loop{whose}", "between saves (p50)")
     known = [
         f"{slider.show(slider.measured)} {unit}"

@@ -161,7 +161,10 @@ def test_a_team_with_few_interruptions_is_judged_by_the_fleet(ingested: Path) ->
 
 @pytest.mark.parametrize(
     ("team_of_once", "says"),
-    [("feed", "(the fleet's, as there were fewer than five)"), (None, "Not measured: how often")],
+    [
+        ("feed", "(the fleet's, as there were fewer than five whose GPUs are known)"),
+        (None, "Not measured: how often"),
+    ],
 )
 def test_interruptions_of_unknown_size_are_not_taken_for_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, team_of_once: str | None, says: str
