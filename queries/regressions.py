@@ -209,7 +209,10 @@ def _regression(group: Group, panels: Panels, settings: Settings, *, is_mix: boo
     state, held_back_by = gates.decided(group, is_mix=is_mix)
     size = effects.effect(lead.history, lead.metric, episode)
     lost = cost.lost_gpu_seconds_per_day(lead.history, episode)
-    is_found = state is not State.HELD_BACK or held_back_by is Gate.FLEET_WIDE
+    # of what never opened nobody was told, though it is seen to have come and gone
+    is_found = episode.opened is not None and (
+        state is not State.HELD_BACK or held_back_by is Gate.FLEET_WIDE
+    )
     days = lead.opened - episode.onset if is_found else None
     return {
         "state": state.value,

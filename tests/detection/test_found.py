@@ -218,6 +218,16 @@ def test_three_bad_days_are_an_incident() -> None:
     )
 
 
+def test_an_incident_that_never_opened_was_found_on_no_day() -> None:
+    """Two days are too few to be told of, and by their evidence nobody was."""
+    told = found({(1, "trainer_init"): Step(FIRST, 2.5, lasts=2)})
+    key = "evidence_ratio", "detected_on", "days_to_detect", "is_within_sla"
+    [(evidence, *day_of_it)] = rows(told.regressions, *key, state="incident", was_open=False)
+
+    assert evidence < 1
+    assert [None] * 3 == day_of_it
+
+
 def test_what_was_over_before_anything_was_opened_does_not_name_what_goes_on() -> None:
     world = World(missing_share=0.1, outlier_share=0.0)
     told = found({(1, "pt2_compile"): Step(90, 1.8)}, per_day=5.0, days=120, seed=303, world=world)
