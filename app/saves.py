@@ -167,6 +167,8 @@ def why_no_gain(habits: Mapping[str, Any]) -> str:
         return "nothing was interrupted"
     if not habits["checkpoint_save_p50_seconds"]:
         return "of saves their ends alone are told, and not what they block"
+    if habits["weighed_with_interval"] and habits["fleet_interruptions_per_job_day"] is None:
+        return "the GPUs of what was interrupted are unknown"
     return "the GPUs of these jobs are unknown"
 
 

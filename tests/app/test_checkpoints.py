@@ -196,6 +196,23 @@ def test_interruptions_of_unknown_size_are_not_taken_for_none(
     assert any("8 of 8 attempts that trained, GPUs of 7 unknown; of" in text for text in said(page))
 
 
+def test_no_gain_for_want_of_others_gpus_is_not_for_want_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GPUs of `feed` are known, and nothing of it was interrupted; what was is of unknown size."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    events = [event for event in fleet_events() if event["job_id"] in ("often", "rarely")]
+    for event in events:
+        if event["event"] == "attempt_start" and event["job_id"] == "often":
+            event["gpus"] = None
+    ingest(tmp_path, events, START + timedelta(days=2))
+    told = {team: said(open_page(CHECKPOINTS, days="7", team=team)) for team in ("feed", "ranking")}
+
+    assert "the GPUs of what was interrupted are unknown" in told["feed"]
+    assert not any("the GPUs of these jobs are unknown" in text for text in told["feed"])
+    assert "the GPUs of these jobs are unknown" in told["ranking"]
+
+
 def test_the_gain_is_what_the_interval_costs_above_the_best(ingested: Path) -> None:
     sql = "from checkpoint_gains('fleet', 'all', $1, $2, 'gpu') order by gain_seconds desc"
     found = {row["job_id"]: row for row in macro(ingested, sql, *WINDOW)}
