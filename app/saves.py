@@ -164,7 +164,7 @@ def why_no_gain(habits: Mapping[str, Any]) -> str:
     if not habits.get("attempts_with_interval"):
         return NO_INTERVAL
     if not habits["interruptions"] and habits["fleet_interruptions_per_job_day"] == 0:
-        return "nothing was interrupted"
+        return "nothing that trained was interrupted"
     if not habits["checkpoint_save_p50_seconds"]:
         return "of saves their ends alone are told, and not what they block"
     if habits["weighed_with_interval"] and habits["fleet_interruptions_per_job_day"] is None:
@@ -463,7 +463,7 @@ def _told(habits: Mapping[str, Any], three: Sequence[Slider]) -> str:
 def _measured(habits: Mapping[str, Any]) -> dict[str, float | None]:
     """What the sliders start at, by what it is; none, or nothing, where it was not measured."""
     rate = _per_day(habits)
-    none = " (nothing was interrupted)" if rate == 0 else ""
+    none = " (nothing that trained was interrupted)" if rate == 0 else ""
     return {
         "what a save blocks": habits.get("checkpoint_save_p50_seconds"),
         f"how often jobs are interrupted{none}": rate,

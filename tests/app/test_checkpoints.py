@@ -192,8 +192,23 @@ def test_interruptions_of_unknown_size_are_not_taken_for_none(
 
     assert any(says in text for text in said(page))
     assert any("6 interruptions of attempts that trained, GPUs of 6" in text for text in said(page))
-    assert not any("nothing was interrupted" in text for text in said(page))
+    assert not any("nothing that trained was interrupted" in text for text in said(page))
     assert any("8 of 8 attempts that trained, GPUs of 7 unknown; of" in text for text in said(page))
+
+
+def test_what_was_stopped_before_it_trained_is_not_said_to_be_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is an interruption on every other page, and none of a train loop."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    saved = [event for event in fleet_events() if event["job_id"] == "rarely"]
+    died = attempt("died", 1, START, trains=60, outcome="failed", team="feed")
+    untrained = [event for event in died if event.get("phase") != "training"]
+    ingest(tmp_path, [*saved, *untrained], START + timedelta(days=2))
+    told = said(open_page(CHECKPOINTS, days="7"))
+
+    assert "nothing that trained was interrupted" in told
+    assert any("interrupted (nothing that trained was interrupted)" in text for text in told)
 
 
 def test_no_gain_for_want_of_others_gpus_is_not_for_want_of_its_own(
@@ -448,7 +463,7 @@ def test_an_attempt_that_still_runs_counts_up_to_the_last_complete_day(
         "1 of 1 attempt that trained; of attempts that ended in these days or ran on" in text
         for text in sentences
     )
-    assert any("nothing was interrupted" in text for text in sentences)
+    assert any("nothing that trained was interrupted" in text for text in sentences)
 
 
 def test_what_ends_after_the_last_complete_day_changes_nothing_of_these_days(
