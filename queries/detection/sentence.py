@@ -96,7 +96,8 @@ def _carried(told: Told) -> str:
     if told.parts:
         name, change, attempts = told.parts[0]
         of = "" if attempts is None else f" in the {attempts:,} attempts that told of it"
-        return f"The largest part of it is {_name(name)}: {change:+.0f} s{of}."
+        more = f"{change:+.0f} s" if change >= 10 else _moved(change)
+        return f"The largest part of it is {_name(name)}: {more}{of}."
     return ""
 
 

@@ -58,6 +58,13 @@ def test_a_part_is_called_as_everywhere() -> None:
     assert " The largest part of it is PT2 compile: +56 s. " in sentence(slower)
 
 
+@pytest.mark.parametrize(("change", "told"), [(0.4, "+0.4 s"), (9.6, "+9.6 s"), (12.4, "+12 s")])
+def test_a_small_part_is_not_told_as_nothing(change: float, told: str) -> None:
+    slower = replace(SLOWER, parts=(("trainer_init_device_init_seconds", change, None),))
+
+    assert f" is trainer init, stage device_init: {told}. " in sentence(slower)
+
+
 def test_a_late_find_says_that_it_was_late() -> None:
     late = replace(SLOWER, days_to_detect=9)
 
