@@ -57,8 +57,16 @@ select
     coalesce(scoped.phase = 'queue', false) as is_queue,
     scoped.event = 'attempt_start' as is_begin,
     scoped.event = 'attempt_end' as is_end,
-    -- of a launcher, which does not hear what its workers do
-    not sources.says_training as is_launcher,
+    -- of a launcher, which does not hear what its workers do; an own one tells native events, of
+    -- which none is a word of workers
+    not sources.says_training
+    or (
+        sources.format = 'events'
+        and scoped.event <> 'progress'
+        and coalesce(
+            scoped.phase in ('queue', 'scheduling', 'hardware_setup', 'launcher_init'), true
+        )
+    ) as is_launcher,
     -- what only workers can say
     coalesce(
         scoped.event = 'phase_start'

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.ingest.test_otlp_collector import TRAINER, record, records, span, span_id, spans
+from tests.ingest.test_otlp_collector import BEGUN, TRAINER, record, records, span, span_id, spans
 from tests.queries.engine import ingest, rows
 
 # by whether all is in one file, and by how far ahead a rank is of rank 0
@@ -185,6 +186,31 @@ def test_launches_of_which_each_counts_its_restarts_from_0_are_as_many_attempts(
     # the first restart lasts until the second, which holds the same hardware
     assert [(200, 190), (110, 100), (110, 100)] == published(
         tmp_path, [lines], "wall_seconds, effective_seconds + unsaved_seconds"
+    )
+
+
+def test_what_starts_a_trainer_by_native_events_is_its_attempt_before_it_ends(
+    tmp_path: Path,
+) -> None:
+    """Of each of two tries that it starts, the own launcher tells no more until that is over."""
+    launcher: list[dict[str, object]] = []
+    trainer: list[str] = []
+    for number, begin in ((1, 0), (2, 600)):
+        said = {"job_id": "x", "attempt": number, "ts": BEGUN + begin}
+        launcher += [
+            {**said, "event": "phase_start", "phase": "scheduling", "end_ts": BEGUN + begin + 10},
+            {**said, "event": "attempt_start", "ts": BEGUN + begin + 10, "gpus": 8},
+        ]
+        who = {"ett.job_id": "x", "ett.launch_id": f"launch {number}"}
+        for second, name in ((30, "trainer_init"), (40, "training")):
+            start = record(begin + second, "phase_start", {"ett.phase": name})
+            trainer.append(records(start, resource=who))
+        trainer.append(records(record(begin + 140, "progress", {"ett.step": 10}), resource=who))
+
+    assert [("lost", 140, 30, None), ("running", 140, None, 500)] == published(
+        tmp_path,
+        [[json.dumps(event) for event in launcher], trainer],
+        "outcome, wall_seconds, tts_seconds, ttr_seconds",
     )
 
 

@@ -357,7 +357,10 @@ class Launch:
     @property
     def is_launcher(self) -> bool:
         """Whether it is told by sources that do not hear what its workers do."""
-        return self.is_named and not any(one.dump.says[0] for one in self.events)
+        return self.is_named and all(
+            not one.dump.says[0] or (one.dump.format == "events" and not is_of_workers(one))
+            for one in self.events
+        )
 
     @property
     def is_silent(self) -> bool:
@@ -404,6 +407,12 @@ def is_begin(one: Told) -> bool:
 def is_work(one: Told) -> bool:
     """What only workers can say."""
     return one.fields["event"] == "phase_start" and one.fields["phase"] not in BEFORE_WORKERS
+
+
+def is_of_workers(one: Told) -> bool:
+    """What no launcher tells, if it tells native events."""
+    phase = one.fields.get("phase")
+    return one.fields["event"] == "progress" or (phase is not None and phase not in BEFORE_WORKERS)
 
 
 def launch_key(one: Told) -> str | None:
