@@ -2322,6 +2322,8 @@ def test_of_the_real_dumps_only_the_output_of_trainers_is_recognised(real_logs: 
         str(file.relative_to(real_logs))
         for file in files
         if TRAINING_LOG.recognises(file.name, head_of(file))
+        # some submissions are NeMo's output, with the benchmark's records in it
+        and recognise(file.name, head_of(file)) is not FORMATS["mlperf"]
     ]
 
     assert {"torchrun.stdout.log", "torchrun.stderr.log"} >= {Path(file).name for file in taken}
