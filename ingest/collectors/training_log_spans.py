@@ -122,13 +122,17 @@ class Spans:
         if step is None:
             step = next(reversed(self._being_written), None)
         begun = self._being_written.pop(step, None)
-        if begun is None and step is not None and step == self._written:
-            return events  # another line says so again
+        if begun is None and step is not None:
+            is_told_again, self._written = step == self._written, step
+            if is_told_again:
+                return events
+            # of a log that was rotated meanwhile, the piece before tells when it began
+            return [*events, self._upload(EventKind.PHASE_END, at_us, label, step)]
         self._written = step
         start_us = at_us if begun is None else begun.from_us
         if length_us is not None:
             start_us = max(at_us - length_us, 0 if begun is None else start_us)
-        written = self._upload(min(start_us, at_us), label, step)
+        written = self._upload(EventKind.PHASE_START, min(start_us, at_us), label, step)
         return [*events, {**written, "end_us": at_us}]
 
     def went_on(self, label: Label, at_us: int) -> list[Event]:
@@ -160,7 +164,7 @@ class Spans:
         """
         done = [self._close(key) for key, span in list(self._open.items()) if span.is_done]
         unwritten = [
-            self._upload(save.from_us, save.label, step)
+            self._upload(EventKind.PHASE_START, save.from_us, save.label, step)
             for step, save in self._being_written.items()
             if save.is_confirmed
         ]
@@ -202,8 +206,8 @@ class Spans:
                     del self._being_written[next(iter(self._being_written))]
         return event
 
-    def _upload(self, start_us: int, label: Label, step: int | None) -> Event:
-        return self._event(EventKind.PHASE_START, Phase.CHECKPOINT_UPLOAD, start_us, label, step)
+    def _upload(self, kind: EventKind, at_us: int, label: Label, step: int | None) -> Event:
+        return self._event(kind, Phase.CHECKPOINT_UPLOAD, at_us, label, step)
 
     def _voice(self, label: Label) -> int | None:
         """Whose events these are. Labels may count the ranks of a node: where each node has a log

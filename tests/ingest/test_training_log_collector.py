@@ -740,6 +740,25 @@ def test_an_async_save_is_one_in_the_words_of_each_release_of_orbax(
     assert (on_its_way if is_cut_off else [(12, 26.0)]) == uploads_of(told)
 
 
+def test_a_save_that_is_written_once_its_log_was_rotated_is_one_to_go_back_to(
+    tmp_path: Path,
+) -> None:
+    lines = LOGS["MaxText"].splitlines(keepends=True)
+    [cut] = [place for place, line in enumerate(lines) if "Finished async_save" in line]
+    told = []
+    for pieces in ({"train.log": lines}, {"train.log.1": lines[:cut], "train.log": lines[cut:]}):
+        run = tmp_path / str(len(pieces)) / "run-x"
+        run.mkdir(parents=True)
+        for name, piece in pieces.items():
+            (run / name).write_text("".join(piece))
+        warehouse = tmp_path / f"warehouse {len(pieces)}"
+        assert 0 == ingest(warehouse, run, "--as-of", "2026-03-02T10:00:00Z")
+        told += rows(warehouse, "select outcome, effective_seconds, unsaved_seconds from attempts")
+
+    # trained from 9.5 s on, saved at 60.5 s, to 101 s but for 2 s of saving and 1 s of evaluation
+    assert [("lost", 51.0, 37.5)] * 2 == told
+
+
 def test_hosts_that_tell_of_one_save_late_leave_it_written() -> None:
     begun, blocked, written, done = ORBAX["0.11.14"]
     told = read(
