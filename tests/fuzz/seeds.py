@@ -19,7 +19,7 @@ from tests.ingest import test_one_logger_collector as one_logger
 from tests.ingest import test_otlp_collector as otlp
 from tests.ingest import test_slurm_json_collector as slurm_json
 from tests.ingest import test_torchelastic_runs as torchelastic
-from tests.ingest import test_training_log_collector as training_log
+from tests.ingest.trainer_logs import LOGS
 from tests.oracle.fleets import random_fleet
 
 Lines = list[bytes]
@@ -60,7 +60,7 @@ def written() -> dict[str, list[Lines]]:
         "goodput": [_encoded(*runs)],
         "otlp": [_encoded(*spans * 3)],
         "mlperf": [_encoded(*mlperf.RUN)],
-        "training-log": [_encoded(*log.split("\n")) for log in training_log.LOGS.values()],
+        "training-log": [_encoded(*log.split("\n")) for log in LOGS.values()],
     }
 
 

@@ -26,7 +26,7 @@ from ingest.rotation import names
 from ingest.round import Round
 from ingest.settings import Settings
 from ingest.watch import Watch
-from tests.ingest.test_training_log_collector import MEGATRON
+from tests.ingest.trainer_logs import MEGATRON
 from tests.ingest.warehouses import alive, differences, fleet
 from tests.queries.engine import ingest, rows
 

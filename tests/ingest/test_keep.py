@@ -25,7 +25,7 @@ import pytest
 from ingest import keep
 from ingest.warehouse import locked
 from queries import published
-from tests.ingest.test_training_log_collector import MEGATRON
+from tests.ingest.trainer_logs import MEGATRON
 from tests.ingest.warehouses import STARTED_AT, VIEWS, contents, differences, fleet, kept, life
 from tests.queries import telling
 from tests.queries.engine import ingest, rows, write_dump

@@ -18,7 +18,7 @@ import pytest
 import zstandard
 
 from ingest import plan
-from tests.ingest.test_training_log_collector import MEGATRON
+from tests.ingest.trainer_logs import MEGATRON
 from tests.ingest.warehouses import alive, differences, kept, life
 from tests.queries.engine import ingest, rows, write_dump
 
