@@ -14,6 +14,8 @@ launched as (
         launches.run_restart,
         launches.is_launcher,
         launches.is_silent,
+        launches.first_rank,
+        launches.has_trained,
         launches.is_named,
         launches.is_alive,
         links.chain_no,
@@ -126,6 +128,8 @@ select
     launched.last_us,
     launched.is_launcher,
     launched.is_silent,
+    launched.first_rank,
+    launched.has_trained,
     ranked.chain_no,
     ranked.try,
     -- what no dump calls a launch is one only where its job has nothing else

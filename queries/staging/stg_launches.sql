@@ -43,7 +43,10 @@ keyed as (
             max(case when is_end then at_us end)
             >= coalesce(max(case when is_begin or is_work then at_us end), 0),
             false
-        ) as is_silent
+        ) as is_silent,
+        -- one that a dump numbers as an attempt is no rank's
+        min(case when attempt is null then begun_rank end) as first_rank,
+        bool_or(is_training) as has_trained
     from stg_run_events
     where launch is not null
     group by job_no, launch
@@ -62,6 +65,8 @@ named as (
         keyed.run_restart,
         keyed.is_launcher,
         keyed.is_silent,
+        keyed.first_rank,
+        keyed.has_trained,
         true as is_named,
         true as is_alive
     from keyed
@@ -81,7 +86,8 @@ loose as (
             max(case when events.is_life then events.last_us end), max(events.last_us)
         ) as last_us,
         max(events.run_restart) as run_restart,
-        bool_or(events.is_life) as is_alive
+        bool_or(events.is_life) as is_alive,
+        bool_or(events.is_training) as has_trained
     from stg_run_events as events
     left join only_stated on events.job_no = only_stated.job_no
     left join keyed
@@ -125,6 +131,8 @@ launched as (
         run_restart,
         false as is_launcher,
         false as is_silent,
+        cast(null as bigint) as first_rank,
+        has_trained,
         false as is_named,
         is_alive
     from spoken_for
@@ -144,6 +152,8 @@ select
     launched.run_restart,
     launched.is_launcher,
     launched.is_silent,
+    launched.first_rank,
+    launched.has_trained,
     launched.is_named,
     launched.is_alive
 from launched

@@ -56,6 +56,9 @@ select
     scoped.event = 'failure' as is_failure,
     coalesce(scoped.phase = 'queue', false) as is_queue,
     scoped.event = 'attempt_start' as is_begin,
+    -- of several processes the one that says that it began
+    case when scoped.event = 'attempt_start' then scoped.rank end as begun_rank,
+    scoped.event = 'progress' or coalesce(scoped.phase = 'training', false) as is_training,
     scoped.event = 'attempt_end' as is_end,
     -- of a launcher, which does not hear what its workers do; an own one tells native events, of
     -- which none is a word of workers

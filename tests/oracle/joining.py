@@ -370,6 +370,24 @@ class Launch:
         return self.is_launcher and (not ends or max(ends) < max(begins, default=0))
 
     @property
+    def first_rank(self) -> int | None:
+        """The lowest of its processes that say that they began; none where the dump numbers it."""
+        ranks = [
+            one.fields["rank"]
+            for one in self.events
+            if one.fields["event"] == "attempt_start" and "rank" in one.fields
+        ]
+        is_numbered = any("attempt" in one.fields for one in self.events)
+        return min(ranks, default=None) if self.is_named and not is_numbered else None
+
+    @property
+    def has_trained(self) -> bool:
+        return any(
+            one.fields["event"] == "progress" or one.fields.get("phase") == "training"
+            for one in self.events
+        )
+
+    @property
     def restart(self) -> int | None:
         told = [one.fields["run_restart"] for one in self.events if "run_restart" in one.fields]
         return max(told, default=None)
@@ -914,23 +932,41 @@ class Job:
 
 
 def islands(launches: Iterable[Launch]) -> list[list[Launch]]:
-    """R26: launches that overlap are one; those that only touch are not, but for equal starts, and
-    but for one that begins where a launcher fell silent.
+    """R26: launches that overlap are one; those that only touch are not, but for equal starts, but
+    for one that begins where a launcher fell silent, and but for ranks that do not come to train.
     """
     found: list[list[Launch]] = []
+    before: list[Launch] = []
+    series: list[int] = []  # the ranks that began one soon after another
     for launch in sorted(launches, key=lambda one: (*one.span, one.name, one.key)):
-        first = launch.span[0]
-        before = [one for island in found for one in island]
+        first, rank = launch.span[0], launch.first_rank
         reach = max((one.span[1] for one in before), default=0)
-        is_worker = (
-            any(one.is_silent for one in before if one.span[1] == reach)
-            and not launch.is_launcher
-            and first - reach <= BY_COUNT_US
+        last = [one for one in before if one.span[1] == reach]
+        is_met = bool(before) and (
+            first < reach
+            or first == before[-1].span[0]
+            or (
+                any(one.is_silent for one in last)
+                and not launch.is_launcher
+                and first - reach <= BY_COUNT_US
+            )
         )
-        if before and (first < reach or first == before[-1].span[0] or is_worker):
+        is_near = (
+            rank is not None
+            and any(one.first_rank is not None for one in last)
+            and not any(one.has_trained for one in last)
+            and first - reach <= BESIDE_US
+        )
+        if not is_met and not is_near:
+            series = []
+        most = max((series.count(other) for other in series), default=0)
+        if is_met or (is_near and series.count(rank) < most):
             found[-1].append(launch)
         else:
             found.append([launch])
+        before.append(launch)
+        if rank is not None:
+            series.append(rank)
     return found
 
 

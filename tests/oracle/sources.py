@@ -296,6 +296,8 @@ def _tell_launches(
             of_launch["attempt"] = 1 + rng.choice((number, number, one.restart))
         generations = rng.choice((1, 2, 3)) if has_generations else 1
         piece = max(1, until - begin) // generations
+        if how == "run" and generations == 1 and fleet.chance(0.2):
+            begin = _tell_ranks(fleet, source, of_run, begin)
         for generation in range(generations):
             of_generation = dict(of_launch)
             if has_generations and fleet.chance(0.95):
@@ -317,6 +319,25 @@ def _tell_launches(
             start = begin + piece + rng.choice((-5, 0, 1, 5)) * SECOND_US
             _tell_life(fleet, source, fresh, start, begin + 2 * piece, step, is_last=True)
     return step
+
+
+def _tell_ranks(fleet: _Fleet, source: str, of_run: Fields, begin: int) -> int:
+    """Ranks that die early, each with a file of its own, once or several times."""
+    rng = fleet.rng
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        for rank in rng.sample(range(3), rng.choice((2, 3, 3))):
+            fleet.keys += 1
+            of_rank: Fields = of_run | {"run_key": f"k{fleet.keys}", "rank": rank}
+            told: list[Fields] = [{"at_us": begin, "event": "attempt_start"}]
+            if fleet.chance(0.3):
+                until = begin + rng.choice(SHORT) * SECOND_US
+                phase = rng.choice(("trainer_init", "trainer_init", "training"))
+                told.append({"at_us": begin, "event": "phase_start", "phase": phase})
+                told.append({"at_us": until, "event": "failure"})
+            fleet.events[source] += [event | of_rank for event in told]
+            begin += rng.choice((0, 1, 2, 5, 30)) * SECOND_US
+        begin += rng.choice((5, 60, 121)) * SECOND_US
+    return begin
 
 
 def _tell_life(

@@ -697,6 +697,52 @@ def test_a_launcher_that_says_nothing_while_its_workers_run_is_their_attempt(
     assert [(at(begin), at(last), outcome) for begin, last, outcome in attempts] == found
 
 
+def ranks(name: str, *began: tuple[int, int]) -> list[Fields]:
+    """Processes that say no more than that they began, each (second, rank) in a file of its own."""
+    return [
+        said(name, second, "attempt_start") | {"run_key": f"{rank} at {second}", "rank": rank}
+        for second, rank in began
+    ]
+
+
+def trained(name: str, second: int, last: int, rank: int) -> list[Fields]:
+    begun = said(name, second, "attempt_start") | {"run_key": f"{rank} at {second}", "rank": rank}
+    return [begun, *life(name, begun["run_key"], second, last, rank=rank)]
+
+
+# twice before any trained, the first time with one that came late; then with one of them at all
+story(
+    trainer=[
+        *ranks("early", (0, 1), (4, 0), (124, 2), (150, 0), (151, 2), (152, 1)),
+        *trained("early", 300, 900, 0),
+        *ranks("early", (303, 2)),
+    ]
+)
+# whoever begins after one that trained is of another launch, and so is who begins long after
+story(
+    trainer=[
+        *trained("late", 0, 600, 0),
+        *ranks("late", (630, 1), (751, 2)),
+        *life("late", "none", 800, 900),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "attempts"),
+    [
+        ("early", [(0, 124), (150, 152), (300, 900)]),
+        ("late", [(0, 600), (630, 630), (751, 751), (800, 900)]),
+    ],
+)
+def test_ranks_that_die_before_they_train_are_one_launch_though_each_has_a_file(
+    name: str, attempts: list[tuple[int, int]], fleet: Path
+) -> None:
+    told = [(begin, last) for _, begin, last in times(fleet, name)]
+
+    assert [(at(begin), at(last)) for begin, last in attempts] == told
+
+
 story(
     scheduler=job("fleet:240", ("COMPLETED", 0, 0, 1000)),
     trainer=[
