@@ -77,3 +77,5 @@ def _check(path: Path, name: str, value: object) -> None:
         raise UnusableSettings(f"{path}: alerts.{name} must be a number above 0.")
     elif name in _GROWTHS and value < 1:
         raise UnusableSettings(f"{path}: alerts.{name} must be 1 or more: so many times as much.")
+    elif name.endswith("_ratio") and value > 1:  # a percentage would silence the alert for good
+        raise UnusableSettings(f"{path}: alerts.{name} must be a ratio, 1 at most, such as 0.05.")

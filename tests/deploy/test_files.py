@@ -417,6 +417,7 @@ def test_thresholds_come_from_the_settings_and_reach_the_rules(tmp_path: Path) -
     [
         ("[alerts]\nunsaved = 1", "alerts.unsaved is no setting"),
         ("[alerts]\nunsaved_ratio = true", "alerts.unsaved_ratio must be a number above 0"),
+        ("[alerts]\nunsaved_ratio = 3", "alerts.unsaved_ratio must be a ratio, 1 at most"),
         ("[alerts]\nstale_hours = inf", "alerts.stale_hours must be a number above 0"),
         ("[alerts]\nloss_burn_week = 0.9", "alerts.loss_burn_week must be 1 or more"),
         ("[alerts]\npreemption_growth = nan", "alerts.preemption_growth must be a number above 0"),
