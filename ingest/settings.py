@@ -6,6 +6,7 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -84,9 +85,7 @@ def read_settings(path: Path) -> Settings:
     if unknown := unknown_setting(table):
         raise UnusableArguments(f"{path}: {unknown}")
     exclude = _table(path, table, "exclude")
-    misspelt = sorted(exclude.keys() - {"partitions", "names"})
-    if misspelt:
-        raise UnusableArguments(f"{path}: exclude.{misspelt[0]} is no setting.")
+    _check_names(path, "exclude", exclude, {"partitions", "names"})
     price = _price(path, _table(path, table, "price"))
     return Settings(
         timezone=_timezone(path, table.get("timezone", "UTC")),
@@ -119,6 +118,13 @@ def _table(path: Path, table: dict[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
+def _check_names(path: Path, name: str, table: dict[str, Any], known: AbstractSet[str]) -> None:
+    if unknown := sorted(table.keys() - known):
+        raise UnusableArguments(
+            f"{path}: {name}.{unknown[0]} is no setting. Known: {sorted(known)}."
+        )
+
+
 def _timezone(path: Path, name: object) -> str:
     if (zone := calendar.zone_of(str(name))) is None:
         raise UnusableArguments(
@@ -142,7 +148,9 @@ def _hours(path: Path, value: object) -> timedelta:
 
 def _ratio(path: Path, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < 10**9:
-        raise UnusableArguments(f"{path}: unpacked_ratio must be a number such as 200.")
+        raise UnusableArguments(
+            f"{path}: unpacked_ratio must be a number, 1 at the least, such as 200."
+        )
     return float(value)
 
 
@@ -174,8 +182,7 @@ def _patterns(path: Path, table: dict[str, Any], name: str) -> tuple[str, ...]:
 def _price(path: Path, table: dict[str, Any]) -> tuple[float | None, str | None]:
     if not table:
         return None, None
-    if unknown := sorted(table.keys() - {"gpu_hour", "currency"}):
-        raise UnusableArguments(f"{path}: price.{unknown[0]} is no setting.")
+    _check_names(path, "price", table, {"gpu_hour", "currency"})
     price, currency = table.get("gpu_hour"), table.get("currency", "USD")
     if isinstance(price, bool) or not isinstance(price, int | float) or not 0 < price < 1e12:
         raise UnusableArguments(f"{path}: price.gpu_hour must be a number above 0.")
@@ -185,8 +192,7 @@ def _price(path: Path, table: dict[str, Any]) -> tuple[float | None, str | None]
 
 
 def _storage(path: Path, table: dict[str, Any]) -> Storage:
-    if unknown := sorted(table.keys() - {"memory_limit", "temp_directory"}):
-        raise UnusableArguments(f"{path}: storage.{unknown[0]} is no setting.")
+    _check_names(path, "storage", table, {"memory_limit", "temp_directory"})
     limit = table.get("memory_limit", "2GiB")
     told = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
     memory = int(float(told[1]) * _UNITS[told[2]]) if told else 0
@@ -206,11 +212,8 @@ def _storage(path: Path, table: dict[str, Any]) -> Storage:
 
 def _detection(path: Path, table: dict[str, Any]) -> DetectionSettings:
     known = asdict(DetectionSettings())
+    _check_names(path, "regressions", table, known.keys())
     for name, value in table.items():
-        if name not in known:
-            raise UnusableArguments(
-                f"{path}: regressions.{name} is no setting. Known: {sorted(known)}."
-            )
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value < math.inf:
             raise UnusableArguments(f"{path}: regressions.{name} must be a number above 0.")
