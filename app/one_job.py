@@ -48,7 +48,7 @@ _NAMED: Final = "Rules on `path` in `ett.toml` (`[[identity]]`) say which they a
 DOUBTS: Final = {
     "begun_elsewhere": (
         "These may be several runs under one name. Here they are tries of one, and what an earlier "
-        "one trained counts as unsaved",
+        "one trained counts as unsaved unless it completed",
         _NAMED,
     ),
     "runs_at_once": (

@@ -59,8 +59,8 @@ _CONTRADICTIONS = {
         f"counts once: {_NAME_EACH}"
     ),
     "begun_elsewhere": (
-        "job %s: %s. If these are runs of their own, what the earlier one trained counts as "
-        f"unsaved: {_NAME_EACH}"
+        "job %s: %s. If these are runs of their own, what an earlier one trained counts as "
+        f"unsaved unless it completed: {_NAME_EACH}"
     ),
     "never_durable": (
         "job %s: %s. What they saved counts as unsaved where an interruption follows, unless the "

@@ -161,7 +161,7 @@ def test_a_job_that_may_be_several_runs_says_so_before_its_numbers(
     [double] = warnings(open_page(JOB, job="double"))
 
     assert "may be several runs under one name" in several
-    assert r"unsaved: its own, in /b/\*x\*/, begin anew with step 1. " in several
+    assert r"unless it completed: its own, in /b/\*x\*/, begin anew with step 1. " in several
     assert "(anomaly `begun_elsewhere`)" in several
     assert "[[identity]]" in several
     assert "twice in the fleet: told as other. The scheduler's dump (sacct)" in double

@@ -37,6 +37,7 @@ def test_a_run_that_begins_anew_in_another_folder_is_told_of(
     at = "at 2026-03-01T10:15:10.000Z"
     assert [("seed1", 2, f"{said} {at}")] == rows(tmp_path / "warehouse", ANOMALIES)
     assert f"job seed1: {said}. If these are runs of their own" in caplog.text
+    assert "counts as unsaved unless it completed" in caplog.text
     assert "[[identity]]" in caplog.text
     for log in reversed(logs):
         ingest(tmp_path / "back", log)
