@@ -71,14 +71,15 @@ class Checkpoints:
     def _tell(
         self, record: dict[str, Any], wrapper: dict[str, Any], text: str, at_us: int
     ) -> Iterator[Event]:
-        uuid = str(record.get("uuid"))[:256]
+        name = _name(record)
+        key = name or _whose(record, wrapper)
         if record.get("event") == "start":
             call = self._call(record, wrapper, text)
             if len(self._open) < _MOST_OPEN:
-                self._open[uuid] = call
-            yield _phase(call, at_us, EventKind.PHASE_START, f"{uuid}/start")
-        elif (call_ended := self._open.pop(uuid, None)) is not None:
-            end = _phase(call_ended, at_us, EventKind.PHASE_END, f"{uuid}/end")
+                self._open[key] = call
+            yield _phase(call, at_us, EventKind.PHASE_START, name and f"{name}/start")
+        elif (call_ended := self._open.pop(key, None)) is not None:
+            end = _phase(call_ended, at_us, EventKind.PHASE_END, name and f"{name}/end")
             if record.get("event") != "end":
                 end["ok"] = False
             elif call_ended.phase == Phase.CHECKPOINT_LOAD and call_ended.step is not None:
@@ -159,6 +160,17 @@ def _at_us(record: dict[str, Any], wrapper: dict[str, Any], text: str, clock: Cl
         return told // 1000
     written = split_time(text.encode().lstrip(), clock)
     return written.at_us if written else None
+
+
+def _name(record: dict[str, Any]) -> str | None:
+    uuid = record.get("uuid")
+    return None if uuid is None else str(uuid)[:256]
+
+
+def _whose(record: dict[str, Any], wrapper: dict[str, Any]) -> str:
+    """The call that a record is of, where it carries no uuid, as in older releases."""
+    told = *map(record.get, ("func_name", "checkpoint_id", "global_rank")), wrapper.get("thread")
+    return repr(told)[:8192]
 
 
 def _rank(told: object) -> int | None:

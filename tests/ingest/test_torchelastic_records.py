@@ -400,6 +400,30 @@ def test_an_async_save_blocks_until_it_is_staged_and_is_uploaded_beside(tmp_path
     ] == told
 
 
+def test_saves_of_releases_that_give_them_no_uuid_are_told_apart(tmp_path: Path) -> None:
+    rows = [
+        checkpoint("save", "start", 10, "1"),
+        checkpoint("save", "end", 12, "1"),
+        checkpoint("async_save", "start", 20, "2", checkpoint_id="/runs/a/step-50"),
+        checkpoint("save", "start", 20.4, "3", checkpoint_id="/runs/a/step-50"),
+        checkpoint("async_save", "end", 20.5, "2", checkpoint_id="/runs/a/step-50"),
+        checkpoint("save", "end", 30, "3", checkpoint_id="/runs/a/step-50"),
+    ]
+    for row in rows:
+        del row["msg"]["uuid"]
+    told = events_of(written(tmp_path, *map(json.dumps, rows)))
+
+    assert [
+        ("checkpoint_save", 10, 40),
+        ("checkpoint_save", 12, 40),
+        ("checkpoint_save", 20, 50),
+        ("checkpoint_upload", 20.4, 50),
+        ("checkpoint_save", 20.5, 50),
+        ("checkpoint_upload", 30, 50),
+    ] == [(event["phase"], since_begun(event["at_us"]), event["step"]) for event in told]
+    assert all("event_id" not in event for event in told)
+
+
 def test_a_restored_checkpoint_is_the_step_that_the_run_resumes_from(tmp_path: Path) -> None:
     rows = [checkpoint("load", "start", 10, "1"), checkpoint("load", "end", 12, "1")]
     told = events_of(written(tmp_path, *map(json.dumps, rows)))
