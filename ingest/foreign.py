@@ -64,7 +64,7 @@ _FOREIGN = (
         "Give what the trainers print (kubectl logs --timestamps POD > pod.log), "
         f"or {_WRITE_EVENTS}",
         r"\"apiVersion\"\s*:|^apiVersion: |^LAST SEEN +TYPE +REASON\b|"
-        r"^(?:NAMESPACE +)?NAME +(?:READY|STATE|STATUS) ",
+        r"^(?:NAMESPACE +)?NAME +(?:COMPLETIONS|READY|STATE|STATUS) ",
     ),
     _foreign(
         "the accounting of another scheduler than Slurm",

@@ -46,6 +46,10 @@ SQUEUE = {"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "tres_alloc_str": "gr
         ("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", KUBERNETES),
         ("LAST SEEN   TYPE      REASON      OBJECT     MESSAGE\n", KUBERNETES),
         ("NAME     READY   STATUS    RESTARTS   AGE\n", KUBERNETES),
+        (
+            "NAME      COMPLETIONS   DURATION   AGE\ntrain-1   1/1           32m        3h\n",
+            KUBERNETES,
+        ),
         ("Job <7>, Job Name <train>, User <ann>, Command <python t.py>\n", SCHEDULER),
         ("Job Id: 7.pbs01\n    Job_Name = train\n    job_state = F\n", SCHEDULER),
         ('{"timestamp": 1, "pbs_version": "2024.1", "Jobs": {"7.pbs01": {}}}', SCHEDULER),
