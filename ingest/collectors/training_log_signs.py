@@ -39,6 +39,8 @@ _LOOKED_BACK = 256  # lines
 _LONGEST_LINE = 65_536  # bytes that are looked at: no trainer says more at once
 _LONGEST_TEXT = 2_000  # bytes
 _LONGEST_NUMBER = 18  # digits
+# what loggers put between the time and the message
+_HEAD = re.compile(rb"\s*(?:(?:[\w.]{1,80}:\d{1,6}\s)?>>|(?:-\s[\w.]{1,80}\s){0,3}-)\s*")
 COUNTS = ("restart", "generation")  # of Slurm, of torchrun
 
 
@@ -186,6 +188,13 @@ class Signs:
         is_alone = not split_bar(first.text)[1].strip()
         return first if first.at_us is not None and is_alone else None
 
+    def _head(self, index: int, label: Label) -> Said | None:
+        """What a logger put before a message that begins with a line break, on the line before."""
+        before = pieces((self._batch[index - 1 : index] or self._before[-1:] or [b""])[0])
+        told = said(split_bar(before[-1][:_LONGEST_LINE])[1], self._clock) if before else None
+        is_head = told is not None and told.label == label and _HEAD.fullmatch(told.text)
+        return told if is_head else None
+
     def _piece(
         self, index: int, number: int, line: bytes, before: bytes = b"", stamp: Said | None = None
     ) -> Iterator[Sign | Step | Trace]:
@@ -209,6 +218,8 @@ class Signs:
             whole = said(line, self._clock)
             stamp = stamp or whole  # that of a pipe, before the bar
             told = told if told.label != NOBODY else told._replace(label=whole.label)
+        if told.at_us is None and not (stamp or before or may_be_trace):
+            stamp = self._head(index, told.label)
         if told.at_us is None and stamp is not None and stamp.at_us is not None:
             told = stamp._replace(text=told.text)
         if told.at_us is not None:

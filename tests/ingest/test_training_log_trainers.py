@@ -223,6 +223,47 @@ def test_a_log_of_the_trainer_is_read_through_its_progress_bars() -> None:
     assert ("completed", 522.5) == (told[-1]["outcome"], since(told[-1]))
 
 
+_HEAD = "[INFO|trainer.py:4128] 2026-03-01 10:0{}:00,500 >> {}"
+
+
+@pytest.mark.parametrize(
+    ("before", "head"),
+    [
+        ("", _HEAD),
+        (" 20%|█   | 20/100 [01:00<04:00, 3.00s/it]", _HEAD),
+        ("[rank0]: ", _HEAD),
+        ("", "[INFO|2026-03-01 10:0{}:00.500] trainer.py:4128 >> {}"),
+        ("", "2026-03-01 10:0{}:00,500 - INFO - transformers.trainer - {}"),
+    ],
+)
+def test_a_message_that_begins_with_a_line_break_is_of_the_time_before_it(
+    before: str, head: str
+) -> None:
+    label = before if before.startswith("[") else ""
+    told = read(
+        label + head.format(0, "***** Running training *****"),
+        before + head.format(1, ""),
+        label + "***** Running Evaluation *****",
+        label + head.format(1, "  Num examples = 100"),
+        label + "{'eval_loss': 2.2, 'eval_runtime': 30.5, 'epoch': 1.0}",
+        label + head.format(2, "Saving model checkpoint to out/checkpoint-20"),
+    )
+
+    assert [(60.5, 91.0)] == spans(told, "evaluation")
+
+
+def test_a_message_behind_another_writers_head_or_words_has_no_time() -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        "[rank1]: " + _HEAD.format(1, ""),
+        "[rank0]: ***** Running Evaluation *****",
+        _HEAD.format(2, "skipped"),
+        "***** Running Evaluation *****",
+    )
+
+    assert ["training"] == [event["phase"] for event in told if "phase" in event]
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
