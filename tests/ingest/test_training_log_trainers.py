@@ -264,6 +264,24 @@ def test_a_message_behind_another_writers_head_or_words_has_no_time() -> None:
     assert ["training"] == [event["phase"] for event in told if "phase" in event]
 
 
+@pytest.mark.parametrize(
+    "resumes",
+    [
+        "Continuing training from global step 500",
+        "Resuming training from checkpoint with epoch 1 and global step 500",
+    ],
+)
+def test_a_trainer_that_resumed_and_tells_no_more_trains(resumes: str) -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(0, f"  {resumes}"),
+        _HEAD.format(1, "a warning"),
+    )
+
+    assert [("phase_start", "training", 0.5, None)] == phases(told)
+    assert [(0.5, 500)] == resumed(told)
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
