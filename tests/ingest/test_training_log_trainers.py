@@ -282,6 +282,30 @@ def test_a_trainer_that_resumed_and_tells_no_more_trains(resumes: str) -> None:
     assert [(0.5, 500)] == resumed(told)
 
 
+@pytest.mark.parametrize(
+    ("begun", "result"),
+    [
+        ("***** Running Evaluation *****", "{{'eval_{0}_loss': 2.2, 'eval_{0}_runtime': {1}}}"),
+        ("***** Running Evaluation *****", "{{'eval_{0}_loss': '2', 'eval_{0}_runtime': '{1}'}}"),
+        ("***** Running Evaluation *****", "eval_{0}_loss: 0.4, eval_{0}_runtime: {1}, epoch: 0.1"),
+    ],
+)
+def test_each_of_several_sets_is_evaluated_for_as_long_as_its_result_says(
+    begun: str, result: str
+) -> None:
+    time = "2026-03-01T10:00:{:02}+0000 "
+    told = read(
+        time.format(0) + "***** Running training *****",
+        time.format(10) + begun,
+        time.format(20) + result.format("wiki", "10.0"),
+        time.format(20) + begun,
+        time.format(25) + result.format("my-code", "5.0"),
+        time.format(40) + "Saving model checkpoint to out/checkpoint-10",
+    )
+
+    assert [(10.0, 25.0)] == spans(told, "evaluation")
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
