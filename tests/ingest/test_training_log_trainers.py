@@ -306,6 +306,25 @@ def test_each_of_several_sets_is_evaluated_for_as_long_as_its_result_says(
     assert [(10.0, 25.0)] == spans(told, "evaluation")
 
 
+def test_paddlenlp_tells_how_long_its_saves_and_loads_took() -> None:
+    line = "[2026-03-01 10:00:{},000] [    INFO] - {}"
+    told = read(
+        line.format("05", "Loading model from out/checkpoint-100 ."),
+        line.format("10", "Loading optimizer and scheduler..."),
+        line.format("20", "[timelog] checkpoint loading time: 12.20s (2026-03-01 10:00:20) "),
+        line.format("20", "***** Running training *****"),
+        line.format("30", "loss: 0.5, learning_rate: 4e-05, global_step: 110, epoch: 0.1"),
+        line.format("30", "Saving model checkpoint to out/checkpoint-110"),
+        line.format("32", "tokenizer config file saved in out/checkpoint-110/tokenizer.json"),
+        line.format("33", "Saving optimizer files."),
+        line.format("50", "[timelog] checkpoint saving time: 20.30s (2026-03-01 10:00:50) "),
+        line.format("59", "loss: 0.4, learning_rate: 4e-05, global_step: 120, epoch: 0.1"),
+    )
+
+    assert [(5.0, 20.0)] == spans(told, "checkpoint_load")
+    assert [(30.0, 50.3)] == spans(told, "checkpoint_save")
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
