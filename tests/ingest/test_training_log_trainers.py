@@ -325,6 +325,29 @@ def test_paddlenlp_tells_how_long_its_saves_and_loads_took() -> None:
     assert [(30.0, 50.3)] == spans(told, "checkpoint_save")
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        "The model is bigger than the maximum size per checkpoint (5GB) and is going to be split "
+        "in 4 checkpoint shards. You can find where each parameters has been saved in the index "
+        "located at out/checkpoint-20/model.safetensors.index.json.",
+        "Image processor saved in out/checkpoint-20/preprocessor_config.json",
+        "processor saved in out/checkpoint-20/processor_config.json",
+        "Feature extractor saved in out/checkpoint-20/preprocessor_config.json",
+    ],
+)
+def test_a_save_of_the_trainer_lasts_until_its_last_part_is_written(last: str) -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(1, "Saving model checkpoint to out/checkpoint-20"),
+        _HEAD.format(1, "Configuration saved in out/checkpoint-20/config.json"),
+        _HEAD.format(2, last),
+        _HEAD.format(5, "Training completed. Do not forget to share your model"),
+    )
+
+    assert [(60.5, 120.5)] == spans(told, "checkpoint_save")
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
