@@ -209,6 +209,12 @@ def _leave(message: Message, launch: Launch) -> Iterator[Event]:
     yield from ()
 
 
+def _give_up(message: Message, launch: Launch) -> Iterator[Event]:
+    """Other agents did not come; one that keeps to warnings has not said how its workers ended."""
+    if launch.finished_us is not None or launch.failed_us is not None:
+        yield from _leave(message, launch)
+
+
 def _die(message: Message, launch: Launch) -> Iterator[Event]:
     death = _DEATH.search(message.text)
     if death is None or message.at_us is None:
@@ -241,6 +247,7 @@ _MESSAGES: tuple[tuple[bytes, Callable[[Message, Launch], Iterator[Event]]], ...
     (b"orker group successfully finished", _finish),
     (b"Local worker group finished", _wait),
     (b"Done waiting for other agents", _leave),
+    (b"Error waiting on exit barrier", _give_up),
     (b"death signal", _die),
     (b"closing signal", _close),
     (b"Reaping worker_", _reap),

@@ -456,6 +456,35 @@ def test_the_agent_may_break_off_itself(tmp_path: Path) -> None:
     assert ["torchrun agent"] == [event["component"] for event in failures(told)]
 
 
+@pytest.mark.parametrize(
+    ("over", "outcome"), [(finishes(90)[:2], "completed"), (fails(90, 1), "failed")]
+)
+def test_an_agent_that_waits_for_others_in_vain_shuts_down_until_it_gives_up(
+    tmp_path: Path, over: list[str], outcome: str
+) -> None:
+    server = "elastic/agent/server/api"
+    error = glog(390, server, "Error waiting on exit barrier. Elapsed: 300.1 seconds", level="E")
+    told = events_of(written(tmp_path, *begins(0), *starts(2), *over, error))
+
+    assert ("shutdown", 90.0, 390.0, None) == phases(told)[-1]
+    assert (390.0, "attempt_end", 0, outcome) == lives(told)[-1]
+
+
+def test_an_agent_that_keeps_to_warnings_and_waits_in_vain_ends_as_its_trainer_says(
+    tmp_path: Path,
+) -> None:
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    server = "elastic/agent/server/api"
+    error = glog(390, server, "Error waiting on exit barrier. Elapsed: 300.1 seconds", level="E")
+    trains = [
+        "2026-11-20T05:42:37+0000 step 1 loss 2.5",
+        "2026-11-20T05:43:07+0000 Training completed",
+    ]
+    told = events_of(written(tmp_path, warning, *trains, error))
+
+    assert "completed" == lives(told)[-1][-1]
+
+
 def test_a_watchdog_that_reaps_a_worker_says_so(tmp_path: Path) -> None:
     reaped = glog(49, "elastic/timer/file_based_local_timer", "Reaping worker_pid=[9000]. Expired")
     told = events_of(written(tmp_path, *begins(0), *starts(2), reaped, *fails(50, -9)))
