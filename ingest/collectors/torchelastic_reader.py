@@ -408,7 +408,8 @@ class Reader:
 
     def _caught(self, caught: Caught, line: bytes) -> Iterator[Event]:
         if caught.is_agents:
-            yield from self._agent_broke_off(caught)
+            told_us = said(line, self.clock).at_us or self._time_before()
+            yield from self._agent_broke_off(caught, told_us or 0)
             return
         is_uncaught = b"[rank" in line  # so the runtime labels what it reports itself
         node = node_of(line, is_stamped=self._is_stamped)
@@ -426,7 +427,8 @@ class Reader:
             failure.at_us = self._time_before()
             self._early.append(failure)
 
-    def _agent_broke_off(self, caught: Caught) -> Iterator[Event]:
+    def _agent_broke_off(self, caught: Caught, told_us: int) -> Iterator[Event]:
+        """`told_us` is the last time that its log tells: an agent whose workers run is silent."""
         launch = self._last
         if "ChildFailedError" in caught.exception:
             self._table.begin()
@@ -436,8 +438,10 @@ class Reader:
                 stop = Stop(launch.seen_us, caught.line, signal, message=caught.exception)
                 launches.halt(launch, stop)
             else:
-                own = launches.agents_own(caught.line, caught.message, launch.seen_us)
-                yield from launches.fail(launch, own, launch.seen_us)
+                has_lost = launch.failed_us is not None  # workers before it, which is the failure
+                at_us = launch.seen_us if has_lost else max(launch.seen_us, told_us)
+                own = launches.agents_own(caught.line, caught.message, at_us)
+                yield from launches.fail(launch, own, at_us)
 
     def _agent_spoke_us(self, line: int) -> int:
         """When an agent last spoke above a line; 0 where none did."""

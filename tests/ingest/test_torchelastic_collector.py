@@ -457,6 +457,29 @@ def test_the_agent_may_break_off_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "stamp"),
+    [
+        (["2026-11-20T06:21:37+0000 step 40 loss 2.5"], ""),
+        (["2026-11-20T06:21:07+0000 step 40 loss 2.5"], "2026-11-20T06:21:37+0000 "),
+        ([], "2026-11-20T06:21:37+0000 "),
+    ],
+)
+def test_an_agent_that_breaks_off_lived_as_long_as_its_log_tells(
+    tmp_path: Path, before: list[str], stamp: str
+) -> None:
+    broke = [
+        "Traceback (most recent call last):",
+        '  File "/venv/lib/torch/distributed/run.py", line 794, in main',
+        "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: it has failed",
+    ]
+    log = [*begins(0), *starts(2), *before, *(stamp + line for line in broke)]
+    told = events_of(written(tmp_path, *log))
+
+    assert (2400.0, "attempt_end", 0, "failed") == lives(told)[-1]
+    assert [2400.0] == [since_begun(event["at_us"]) for event in failures(told)]
+
+
+@pytest.mark.parametrize(
     ("over", "outcome"), [(finishes(90)[:2], "completed"), (fails(90, 1), "failed")]
 )
 def test_an_agent_that_waits_for_others_in_vain_shuts_down_until_it_gives_up(
