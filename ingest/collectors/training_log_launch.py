@@ -257,7 +257,8 @@ class Launch:
 
     def _restore(self, sign: Sign) -> None:
         step = _number(sign)
-        if step is not None and not self.steps:
+        # what is loaded once it is trained is its best model
+        if step is not None and not self.steps and not self.is_trained:
             self._restored = step
 
     def _resumed(self, step: int, at_us: int) -> list[Event]:

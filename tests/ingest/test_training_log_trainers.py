@@ -348,6 +348,18 @@ def test_a_save_of_the_trainer_lasts_until_its_last_part_is_written(last: str) -
     assert [(60.5, 120.5)] == spans(told, "checkpoint_save")
 
 
+def test_the_best_model_that_is_loaded_after_training_was_not_resumed_from() -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(1, "Saving model checkpoint to out/checkpoint-200"),
+        _HEAD.format(2, "Training completed. Do not forget to share your model"),
+        _HEAD.format(2, "Loading best model from out/checkpoint-200 (score: 0.5)."),
+        _HEAD.format(3, "Loading model from out/checkpoint-200/pytorch_model_fsdp_0"),
+    )
+
+    assert [] == resumed(told)
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
