@@ -360,6 +360,20 @@ def test_the_best_model_that_is_loaded_after_training_was_not_resumed_from() -> 
     assert [] == resumed(told)
 
 
+def test_a_load_of_fsdp_lasts_until_the_optimizer_is_there() -> None:
+    told = read(
+        _HEAD.format(0, "Loading model from out/checkpoint-200/pytorch_model_fsdp_0"),
+        _HEAD.format(1, "Model loaded from out/checkpoint-200/pytorch_model_fsdp_0"),
+        _HEAD.format(1, "Loading Optimizer from out/checkpoint-200/optimizer_0"),
+        _HEAD.format(2, "Optimizer loaded from out/checkpoint-200/optimizer_0"),
+        _HEAD.format(3, "***** Running training *****"),
+        _HEAD.format(3, "  Continuing training from global step 200"),
+    )
+
+    assert [(0.5, 120.5)] == spans(told, "checkpoint_load")
+    assert [(180.5, 200)] == resumed(told)
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
