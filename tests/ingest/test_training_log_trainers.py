@@ -374,6 +374,19 @@ def test_a_load_of_fsdp_lasts_until_the_optimizer_is_there() -> None:
     assert [(180.5, 200)] == resumed(told)
 
 
+@pytest.mark.parametrize("what", ["Loading", "Instantiating model and loading"])
+def test_a_line_that_tells_how_long_a_save_or_a_load_took_ends_it(what: str) -> None:
+    time = "2026-03-01T10:0{}:30+0000 "
+    told = read(
+        time.format(0) + f"{what} checkpoint took 25.50 secs",
+        time.format(1) + "step 1 loss 2.5",
+        time.format(2) + "Saving checkpoint took 20.00 secs",
+    )
+
+    assert [(4.5, 30.0)] == spans(told, "checkpoint_load")
+    assert [(130.0, 150.0)] == spans(told, "checkpoint_save")
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
