@@ -387,6 +387,30 @@ def test_a_line_that_tells_how_long_a_save_or_a_load_took_ends_it(what: str) -> 
     assert [(130.0, 150.0)] == spans(told, "checkpoint_save")
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "[INFO|2026-03-01 10:{}:00] llamafactory.hparams.parser:423 >> ",
+        "03/01/2026 10:{}:00 - INFO - llamafactory.hparams.parser - ",
+        "[INFO|2026-03-01 10:{}:00] parser.py:423 >> ",
+    ],
+)
+def test_llama_factory_that_will_resume_loads_nothing_yet(head: str) -> None:
+    launch = [
+        "{}Resuming training from saves/x/checkpoint-500.",
+        "{}Loading model from saves/x/checkpoint-500.",
+        "{}***** Running training *****",
+        "{}Saving model checkpoint to saves/x/checkpoint-600",
+    ]
+    told = read(
+        *(line.format(head.format(f"0{at}")) for at, line in enumerate(launch)),
+        *(line.format(head.format(f"3{at}")) for at, line in enumerate(launch)),
+    )
+
+    assert [(60.0, 60.0), (1860.0, 1860.0)] == spans(told, "checkpoint_load")
+    assert [0.0, 1800.0] == [since(event) for event in of(told, "attempt_start")]
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
