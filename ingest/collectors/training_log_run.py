@@ -65,7 +65,7 @@ class Run:
         self._facts: dict[str, str] = {}  # of the launch that is held, else of the next
         self._next_facts: dict[str, str] = {}
         self._carried: set[str] = set()  # counts that the launch before may have told again
-        # when each rank, and any, told a launch's first lines
+        # when each rank told a launch's first lines, and when any did first
         self._marks: dict[tuple[str, Label | None], int | None] = {}
         self._steps_before: dict[Label, int] = {}
         self._doubtful: dict[Label, Step] = {}  # by rank, the last that fell back
@@ -108,8 +108,8 @@ class Run:
         elif launch.begun_us is None and self._marks:
             launch.begun_us = sign.at_us  # the line that began it told no time
         if sign.means is Means.LAUNCH and len(self._marks) < _MOST_RANKS:
-            for who in (None, sign.label):
-                self._marks[sign.pattern.name, who] = sign.at_us
+            self._marks.setdefault((sign.pattern.name, None), sign.at_us)
+            self._marks[sign.pattern.name, sign.label] = sign.at_us
         events = launch.hear(sign)
         launch.is_met_training |= is_met and launch.begun_us == launch.training_us
         yield from self._placed(events)
@@ -259,7 +259,7 @@ class Run:
 
     def _launches_again(self, launch: Launch, sign: Sign) -> bool:
         """Ranks tell the same launch one after another, and what one of them buffers comes late."""
-        is_told = (sign.pattern.name, None) in self._marks
+        first = (sign.pattern.name, None)
         own = (sign.pattern.name, sign.label)
         if sign.label != NOBODY and own in self._marks:
             told_us = self._marks[own]
@@ -272,7 +272,9 @@ class Run:
             return begun_us is not None and sign.at_us < begun_us - _RANKS_APART_US
         if launch.has_failed or sign.at_us is None or begun_us is None:
             return launch.has_failed
-        return is_told and abs(sign.at_us - begun_us) > _RANKS_APART_US
+        # what the log tells before that line may be long before
+        since_us = self._marks.get(first) or begun_us
+        return first in self._marks and abs(sign.at_us - since_us) > _RANKS_APART_US
 
     def _waits_to_begin(self, launch: Launch, step: Step, first_us: int | None) -> bool:
         """Whether the next step may tell that a launch began in this log, which no line says: of

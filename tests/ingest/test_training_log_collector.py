@@ -53,6 +53,19 @@ from tests.queries.engine import ingest, rows
 # launches
 
 
+def test_ranks_that_begin_long_after_their_log_are_one_launch() -> None:
+    line = "[titan] 2026-03-01 10:{},000 - root - INFO - {}"
+    told = read(
+        line.format("00:00", "the environment is set up"),
+        *(line.format(f"01:3{rank}", "Starting job: a debug model") for rank in range(4)),
+        line.format("01:40", "Training starts at step 1"),
+        line.format("02:00", "step: 1  loss: 7.2"),
+        line.format("03:00", "step: 2  loss: 7.2"),
+    )
+
+    assert [0.0] == [since(event) for event in of(told, "attempt_start")]
+
+
 def test_two_runs_in_one_file_are_two_launches() -> None:
     later = TORCHTITAN.replace("10:0", "12:0").replace("101", "111")
     told = read(TORCHTITAN, later)
