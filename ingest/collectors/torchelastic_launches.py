@@ -42,7 +42,9 @@ class Launch:
     launches of a file, `own_pauses` this one's, and `pause` is its newest. `completed_us` is when
     the trainer that wrote into the same file said that it is done. `ready_us` is when its first
     workers were started. `gone_us` is when it was gone at the latest, as another one took its job.
-    `is_begin_told`: it said itself when it began, and its log does not just begin then.
+    `is_begin_told`: it said itself when it began, and its log does not just begin then. `heard_us`
+    is the latest time that the trainer told in it. `has_broken_off`: it did so itself, and no line
+    tells when.
     """
 
     run: Run
@@ -77,6 +79,8 @@ class Launch:
     completed_us: int | None = None
     is_closed: bool = False
     gone_us: int | None = None
+    heard_us: int | None = None
+    has_broken_off: bool = False
     _has_attempt: bool = False
     _is_first: bool = True
 
@@ -233,11 +237,24 @@ def end_generation(launch: Launch) -> Iterator[Event]:
         yield from _began_untold(launch)
 
 
+def break_off(launch: Launch, line: int, message: str, told_us: int) -> Iterator[Event]:
+    """The agent itself broke off: by the last time that lines before tell, if it is later than all
+    that it said, unless its workers were dead before.
+    """
+    at_us = launch.seen_us or 0
+    if launch.failed_us is None:
+        launch.has_broken_off = told_us <= at_us
+        at_us = max(at_us, told_us)
+    own = agents_own(line, message, None if launch.has_broken_off else at_us)
+    yield from fail(launch, own, at_us)
+
+
 def go_on(launch: Launch, at_us: int) -> Iterator[Event]:
     """The trainer speaks. All workers are dead when the agent says of one that it died: whoever
     trains later was started anew, which an agent that keeps to warnings does not say.
     """
-    if launch.keeps_to_warnings and _is_later(launch, at_us):
+    may_restart = launch.keeps_to_warnings and not launch.has_broken_off
+    if may_restart and _is_later(launch, at_us):
         yield from end_generation(launch)
 
 
@@ -268,6 +285,8 @@ def close(launch: Launch) -> Iterator[Event]:
         yield from _shutdown(launch, launch.finished_us, end_us)
         yield _end(launch, end_us, Outcome.COMPLETED)
     elif launch.failed_us is not None:
+        if launch.has_broken_off:
+            launch.failed_us = max(launch.failed_us, launch.heard_us or 0)
         yield from _failed(launch, max(launch.failed_us, launch.done_us or 0))
     elif launch.stop is not None:
         yield from _stopped(launch, launch.stop)

@@ -139,6 +139,7 @@ class Reader:
             if launch is not self._trained:
                 yield from self._left()
             self._trained = launch
+            launch.heard_us = max(event["at_us"], launch.heard_us or 0)
             yield from launches.go_on(launch, event["at_us"])
             if event["event"] == EventKind.ATTEMPT_END:
                 yield from launches.complete(launch, event["at_us"])
@@ -438,10 +439,7 @@ class Reader:
                 stop = Stop(launch.seen_us, caught.line, signal, message=caught.exception)
                 launches.halt(launch, stop)
             else:
-                has_lost = launch.failed_us is not None  # workers before it, which is the failure
-                at_us = launch.seen_us if has_lost else max(launch.seen_us, told_us)
-                own = launches.agents_own(caught.line, caught.message, at_us)
-                yield from launches.fail(launch, own, at_us)
+                yield from launches.break_off(launch, caught.line, caught.message, told_us)
 
     def _agent_spoke_us(self, line: int) -> int:
         """When an agent last spoke above a line; 0 where none did."""

@@ -480,6 +480,37 @@ def test_an_agent_that_breaks_off_lived_as_long_as_its_log_tells(
 
 
 @pytest.mark.parametrize(
+    "agent",
+    [
+        [*begins(0), *starts(2)],
+        [glog(0, "run", "Setting OMP_NUM_THREADS environment variable to be 1", level="W")],
+    ],
+)
+def test_an_agent_that_breaks_off_long_after_a_line_with_a_time_lived_as_its_trainer(
+    tmp_path: Path, agent: list[str]
+) -> None:
+    trains = "2026-11-20T06:{}+0000 {}"
+    saves = "Saving model checkpoint to out/checkpoint-{}"
+    log = [
+        *agent,
+        trains.format("01:37", "***** Running training *****"),
+        trains.format("11:37", saves.format(100)),
+        trains.format("21:37", saves.format(200)),
+        *("{'loss': 2.5}" for _ in range(300)),
+        "Traceback (most recent call last):",
+        '  File "/venv/lib/torch/distributed/run.py", line 794, in main',
+        "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: it has failed",
+    ]
+    told = events_of(written(tmp_path, *log))
+
+    assert [
+        (0.0, "attempt_start", 0, None),
+        (2400.0, "attempt_end", 0, "failed"),
+    ] == lives(told)
+    assert [2400.0] == [since_begun(event["at_us"]) for event in failures(told)]
+
+
+@pytest.mark.parametrize(
     ("over", "outcome"), [(finishes(90)[:2], "completed"), (fails(90, 1), "failed")]
 )
 def test_an_agent_that_waits_for_others_in_vain_shuts_down_until_it_gives_up(
