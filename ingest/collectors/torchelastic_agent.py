@@ -248,6 +248,7 @@ _MESSAGES: tuple[tuple[bytes, Callable[[Message, Launch], Iterator[Event]]], ...
     (b"Local worker group finished", _wait),
     (b"Done waiting for other agents", _leave),
     (b"Error waiting on exit barrier", _give_up),
+    (b"Got termination signal", _give_up),
     (b"death signal", _die),
     (b"closing signal", _close),
     (b"Reaping worker_", _reap),

@@ -436,7 +436,9 @@ class Reader:
         elif launch is not None and launch.seen_us is not None:
             signal = signal_in(caught.exception)
             if signal is not None:
-                stop = Stop(launch.seen_us, caught.line, signal, message=caught.exception)
+                is_told = launch.stop is not None and launch.stop.signal is not None
+                at_us = launch.stop.at_us if launch.stop and is_told else launch.seen_us
+                stop = Stop(at_us, caught.line, signal, message=caught.exception)
                 launches.halt(launch, stop)
             else:
                 yield from launches.break_off(launch, caught.line, caught.message, told_us)

@@ -157,6 +157,23 @@ def test_without_the_scheduler_a_stopped_launch_has_failed_by_its_signal(tmp_pat
     assert not failures(told)
 
 
+def test_an_agent_that_was_stopped_shuts_down_from_then_on_though_it_raises_at_last(
+    tmp_path: Path,
+) -> None:
+    processes = "elastic/multiprocessing/api"
+    last = [
+        glog(60.1, processes, "Sending process 1 closing signal SIGTERM", level="W"),
+        glog(90, processes, "Unable to shutdown process 1 via 15, forcefully exiting", level="W"),
+        "Traceback (most recent call last):",
+        '  File "/venv/lib/torch/distributed/run.py", line 794, in main',
+        "torch.distributed.elastic.multiprocessing.api.SignalException: Process 8 got signal: 15",
+    ]
+    told = events_of(written(tmp_path, *begins(0), *starts(2), DIED, *last))
+
+    assert ("shutdown", 60.0, 90.0, None) == phases(told)[-1]
+    assert [(90.0, 15)] == [(since_begun(end["at_us"]), end["signal"]) for end in ends(told)]
+
+
 def test_an_interrupt_is_a_person_who_cancels(tmp_path: Path) -> None:
     interrupted = DIED.replace("Received 15", "Received Signals.SIGINT")
     end = ends(events_of(written(tmp_path, *begins(0), *starts(2), interrupted)))[0]
@@ -511,13 +528,17 @@ def test_an_agent_that_breaks_off_long_after_a_line_with_a_time_lived_as_its_tra
 
 
 @pytest.mark.parametrize(
-    ("over", "outcome"), [(finishes(90)[:2], "completed"), (fails(90, 1), "failed")]
+    ("over", "said", "outcome"),
+    [
+        (finishes(90)[:2], "Error waiting on exit barrier. Elapsed: 300.1 seconds", "completed"),
+        (fails(90, 1), "Error waiting on exit barrier. Elapsed: 300.1 seconds", "failed"),
+        (finishes(90)[:2], "Got termination signal: 15", "completed"),
+    ],
 )
 def test_an_agent_that_waits_for_others_in_vain_shuts_down_until_it_gives_up(
-    tmp_path: Path, over: list[str], outcome: str
+    tmp_path: Path, over: list[str], said: str, outcome: str
 ) -> None:
-    server = "elastic/agent/server/api"
-    error = glog(390, server, "Error waiting on exit barrier. Elapsed: 300.1 seconds", level="E")
+    error = glog(390, "elastic/agent/server/api", said, level="E")
     told = events_of(written(tmp_path, *begins(0), *starts(2), *over, error))
 
     assert ("shutdown", 90.0, 390.0, None) == phases(told)[-1]
