@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -41,6 +41,9 @@ _GROUPS = frozenset(
 _MODES = ("sync", "async")
 _ANY_DIGITS = re.compile(rb"0-9|\{\d*,?\d*\}|\(\?P<\w+>")
 _DIGIT = re.compile(rb"\d")
+ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
+_MOST = 2_000  # shapes of lines
+_LONGEST = 2_000  # bytes of one
 
 
 class Means(StrEnum):
@@ -81,6 +84,9 @@ class Pattern:
     outcome: Outcome | None = None
 
 
+_Chosen = tuple[Pattern, tuple[bytes, ...], Callable[[bytes], re.Match[bytes] | None]]
+
+
 class Patterns:
     """Patterns in the order they are tried: of the meanings of a line the first counts, of facts
     all do.
@@ -97,13 +103,15 @@ class Patterns:
             if _DIGIT.search(_ANY_DIGITS.sub(b"", pattern.regex.pattern))
             for mark in pattern.contains
         )
-        self._chosen = [(pattern, pattern.contains, pattern.regex.search) for pattern in chosen]
+        self._chosen: list[_Chosen] = [(one, one.contains, one.regex.search) for one in chosen]
+        self._shapes = [[mark.translate(ONE_DIGIT) for mark in one.contains] for one in chosen]
+        self._likely: dict[bytes, list[_Chosen]] = {}
 
     def found_in(self, text: bytes) -> list[tuple[Pattern, re.Match[bytes]]]:
         """A line's meaning, if it has one, and then the facts that it tells."""
         facts = []
         meaning = None
-        for pattern, contains, search in self._chosen:
+        for pattern, contains, search in self._candidates(text):
             is_fact = pattern.means is Means.FACT
             if meaning is not None and not is_fact:
                 continue
@@ -120,6 +128,26 @@ class Patterns:
             else:
                 meaning = (pattern, found)
         return facts if meaning is None else [meaning, *facts]
+
+    def _candidates(self, text: bytes) -> list[_Chosen]:
+        """The patterns of which a mark may stand on a line: most lines are as one before them but
+        for their digits. Bounded: it forgets all when it is full.
+        """
+        if len(text) > _LONGEST:
+            return self._chosen
+        shape = text.translate(ONE_DIGIT)
+        likely = self._likely.get(shape)
+        if likely is None:
+            likely = []
+            for one, marks in zip(self._chosen, self._shapes, strict=True):
+                for mark in marks:
+                    if mark in shape:
+                        likely.append(one)
+                        break
+            if len(self._likely) == _MOST:
+                self._likely.clear()
+            self._likely[shape] = likely
+        return likely
 
 
 @lru_cache(maxsize=8)

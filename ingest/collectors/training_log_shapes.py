@@ -8,10 +8,9 @@ import re
 from typing import NamedTuple
 
 from ingest.collectors.lines import HALF, Label, places_without_colours
-from ingest.collectors.training_log_patterns import Patterns
+from ingest.collectors.training_log_patterns import ONE_DIGIT, Patterns
 from ingest.collectors.units import SECOND_US
 
-ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
 _MOST = 20_000  # shapes, or beginnings
 _LONGEST = 2_000  # bytes of a line
 MINUTE_US = 60 * SECOND_US

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.collectors.lines import Label
-from ingest.collectors.training_log_shapes import MINUTE_US, ONE_DIGIT, Shape, Shapes, Step
+from ingest.collectors.training_log_patterns import ONE_DIGIT
+from ingest.collectors.training_log_shapes import MINUTE_US, Shape, Shapes, Step
 from ingest.collectors.units import SECOND_US
 
 _FEWEST = 16  # lines that are worth a matrix, steps that are worth being told together

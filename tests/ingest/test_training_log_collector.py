@@ -826,6 +826,7 @@ def test_a_log_of_nothing_known_is_refused_with_a_remedy() -> None:
 # the user's patterns
 
 
+BUILT_IN = Path("ingest/training_logs.toml").read_text(encoding="utf-8")
 OWN = """
 [[training_log]]
 name = "our loop"
@@ -868,12 +869,36 @@ def test_a_pattern_that_cannot_be_meant_is_refused(change: dict[str, object], me
 
 
 def test_every_pattern_that_comes_with_the_project_has_a_name_of_its_own() -> None:
-    built_in = Path("ingest/training_logs.toml").read_text(encoding="utf-8")
-    names = [table["name"] for table in tomllib.loads(built_in)["training_log"]]
+    names = [table["name"] for table in tomllib.loads(BUILT_IN)["training_log"]]
 
     assert sorted(set(names)) == sorted(names)
     assert () == patterns(()).particular
-    assert set(Means) == {table["means"] for table in tomllib.loads(built_in)["training_log"]}
+    assert set(Means) == {table["means"] for table in tomllib.loads(BUILT_IN)["training_log"]}
+
+
+def test_a_line_means_what_all_patterns_tried_on_it_say() -> None:
+    """Most lines are tried only with the patterns that fitted one like them but for its digits."""
+    numbered = patterns_of(
+        [
+            {"name": "a", "means": "step", "contains": ["step 7 of "], "pattern": "step 7 of"},
+            {"name": "b", "means": "fact", "contains": ["of 8"], "pattern": r"of (?P<run>8\d?)"},
+        ],
+        "ett.toml",
+    )
+    lines = [line for log in LOGS.values() for line in log.encode().splitlines()]
+    lines += [f"step {step} of {steps}".encode() for step in range(6, 9) for steps in (8, 70, 88)]
+    some = patterns(numbered)
+    every = [*numbered, *patterns_of(tomllib.loads(BUILT_IN)["training_log"], "built-in")]
+
+    for line in lines * 2:
+        found = [
+            (one, match[0])
+            for one in every
+            if any(mark in line for mark in one.contains) and (match := one.regex.search(line))
+        ]
+        facts = [each for each in found if each[0].means is Means.FACT]
+        means = [each for each in found if each[0].means is not Means.FACT][:1]
+        assert [*means, *facts] == [(one, match[0]) for one, match in some.found_in(line)]
 
 
 def test_a_pattern_that_means_one_number_is_not_taken_for_another() -> None:
