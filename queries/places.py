@@ -48,4 +48,6 @@ def _folder(text: str) -> Path:
         raise ArgumentTypeError("it names no folder: is a variable empty?")
     if leads_to_itself(Path(text)):
         raise ArgumentTypeError(f"{text} is a link that leads to itself: name another folder")
+    if os.path.isfile(text):
+        raise ArgumentTypeError(f"{text} is a file: name the folder that holds the warehouse")
     return Path(text)

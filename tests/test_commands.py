@@ -61,11 +61,19 @@ def test_ctrl_c_while_streamlit_is_imported_ends_it_in_one_sentence(
 
 @pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "ett-explain"])
 @pytest.mark.parametrize("is_named", [True, False])
-def test_a_warehouse_that_is_a_link_to_itself_is_refused_in_a_sentence(
-    script: str, is_named: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("loop/warehouse", "is a link that leads to itself: name another folder"),
+        ("file", "is a file: name the folder that holds the warehouse"),
+    ],
+)
+def test_a_warehouse_that_can_be_none_is_refused_in_a_sentence(
+    script: str, is_named: bool, name: str, why: str, tmp_path: Path
 ) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    place = str(tmp_path / "loop" / "warehouse")
+    (tmp_path / "file").touch()
+    place = str(tmp_path / name)
     ended = subprocess.run(
         [
             *started(script),
@@ -85,7 +93,7 @@ def test_a_warehouse_that_is_a_link_to_itself_is_refused_in_a_sentence(
     )
 
     assert 2 == ended.returncode
-    assert ended.stderr.endswith(f"{place} is a link that leads to itself: name another folder\n")
+    assert ended.stderr.endswith(f"{place} {why}\n")
 
 
 @pytest.mark.parametrize(

@@ -670,8 +670,10 @@ def test_two_ingests_at_the_same_time_both_load(tmp_path: Path, warehouse: Path)
 def test_a_warehouse_that_is_a_file_is_refused(
     capsys: pytest.CaptureFixture[str], dump: Path
 ) -> None:
-    assert 2 == ingest(dump, dump)
-    assert f"{dump} cannot be written: File exists" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        ingest(dump, dump)
+
+    assert f"{dump} is a file: name the folder" in capsys.readouterr().err
 
 
 def test_a_warehouse_file_that_is_none_is_refused_and_left_alone(
