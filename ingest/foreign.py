@@ -81,6 +81,13 @@ _FOREIGN = (
         r"\"submission_id\"\s*:|\bJobDetails\(type=|^=+ List: \d{4}-\d\d-\d\d ",
     ),
     _foreign(
+        "a system of MLPerf",
+        "It is no dump: logs of its results are read with it, where it lies in their submission",
+        r"\A\s*+\{",
+        r"\"number_of_nodes\"\s*:",
+        r"\"accelerators_per_node\"\s*:",
+    ),
+    _foreign(
         "lines of a log inside JSON",
         """Take them out: jq -r '.time + " " + (.log | rtrimstr("\\n"))' FILE > train.log""",
         r"\"log\"\s*:\s*\"",

@@ -26,9 +26,14 @@ POD = {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Failed", "reason"
 SQUEUE = {"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "tres_alloc_str": "gres/gpu=8"}]}
 
 
+SYSTEM = {"submitter": "acme", "number_of_nodes": "2", "accelerators_per_node": "8"}
+BESIDE = "a system of MLPerf. It is no dump: logs of its results are read with it"
+
+
 @pytest.mark.parametrize(
     ("head", "told"),
     [
+        (json.dumps(SYSTEM, indent=4), BESIDE),
         ("7|train|gpu|llm|64|FAILED|1:0\n7.batch|batch||llm|64|FAILED|1:0\n", SACCT),
         ("7_[1-4]|train|ann|CANCELLED by 5001|2026-03-02T09:00:00|Unknown\n", SACCT),
         ("7             train        gpu        llm         64 OUT_OF_ME+    0:125 \n", SACCT),
