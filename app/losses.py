@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import polars as pl
@@ -107,6 +108,20 @@ def tries_beside(now: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
         return beside
     # an area that took nothing then has no row
     return beside.with_columns(pl.col("^previous_.*$").fill_null(0))
+
+
+def shares_beside(by_day: pl.DataFrame, then: pl.DataFrame, chosen: filters.Scope) -> pl.DataFrame:
+    """Areas by day with `previous_share_ratio`, that of the same day of the window before, of whose
+    areas by day `then` is: 0 where other areas had all of that day.
+    """
+    beside = filters.beside(by_day, then, chosen, "area", "is_recovery", value="share_ratio")
+    if not chosen.is_compared:
+        return beside
+    days = then.drop_nulls("share_ratio")["day"].cast(pl.Date).unique()
+    told = days + timedelta(days=chosen.days)
+    is_told = pl.col("day").is_in(told.implode()) & (pl.col("area") != "uninstrumented")
+    share = pl.col("previous_share_ratio")
+    return beside.with_columns(pl.when(is_told).then(share.fill_null(0)).otherwise(share))
 
 
 def effective(by_day: pl.DataFrame) -> pl.DataFrame:

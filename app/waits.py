@@ -139,6 +139,19 @@ def newest(areas: pl.DataFrame, last_day: date) -> str:
     return f"on {words.day(day)}: {alts.listed(parts_of)}"
 
 
+def curves_beside(now: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
+    """Two curves in one table, both rows of CURVES; `earlier` is empty where nothing is compared.
+
+    They count up: at a step of the other alone, a curve stands where it stood.
+    """
+    before = earlier.select("up_to_seconds", previous_share_ratio="share_ratio")
+    joined = now.join(before, on="up_to_seconds", how="full", coalesce=True).sort("up_to_seconds")
+    counted = ["attempts", "share_ratio"] + ([] if earlier.is_empty() else ["previous_share_ratio"])
+    return joined.with_columns(
+        pl.lit(now["wait"][0]).alias("wait"), pl.col(counted).forward_fill().fill_null(0)
+    )
+
+
 def told(ticked: Mapping[str, float | None]) -> list[tuple[str, str]]:
     """Percentiles with their duration in words."""
     return [(part, words.duration(seconds)) for part, seconds in ticked.items()]

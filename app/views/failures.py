@@ -167,7 +167,8 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
             alt="GPU-hours that interruptions took, by domain: "
             f"{alts.listed(stops.domains_told(causes))}. {about}",
             stem=chosen.stem("failures", "cost"),
-            table=table,
+            # what has no row before stopped nothing then
+            table=table.with_columns(pl.col("^previous_interruptions$").fill_null(0)),
             about=about,
             measures=("interruption_loss_gpu_seconds",),
             sql=CAUSES,

@@ -151,13 +151,10 @@ if area == filters.ALL:
             stack(by_day, spine, target, colours, parts.EVIDENCE),
             alt=f"Share that was effective: {effective}. {about}",
             stem=chosen.stem("lost-time", "by-day"),
-            table=lambda: filters.beside(
+            table=lambda: losses.shares_beside(
                 filters.marked(filters.with_unit(by_day, chosen), spine),
                 data.frame(BY_DAY, *chosen.previous, chosen.weight),
                 chosen,
-                "area",
-                "is_recovery",
-                value="share_ratio",
             ),
             about=about,
             measures=("share_gpu_ratio", "ett_gpu_ratio"),

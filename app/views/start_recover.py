@@ -202,12 +202,7 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
             ),
             alt=f"{name}: {alts.listed(waits.told(ticked))}. {about}",
             stem=chosen.stem("start-recover", f"{short}-spread"),
-            table=mine.join(
-                earlier.select("up_to_seconds", previous_share_ratio="share_ratio"),
-                on="up_to_seconds",
-                how="full",
-                coalesce=True,
-            ).sort("up_to_seconds"),
+            table=waits.curves_beside(mine, earlier),
             about=about,
             measures=(f"{short}_p50_seconds", f"{short}_p90_seconds"),
             sql=waits.CURVES,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from app import one_job, parts
-from tests.app.opening import PAGES, open_page
+from tests.app import dumps
+from tests.app.opening import FAILURES, LOST, PAGES, START, open_page
 
+WEEK = datetime(2026, 3, 2, tzinfo=UTC)
 # hours: of GPUs, or of attempts?
 NAMELESS = re.compile(r"_us$|amount$|_at$|(?<!gpu_)(?<!wall_)hours$")
 
@@ -27,6 +29,53 @@ def heads(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
     monkeypatch.setattr(parts, "footer", taken)
     return found
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> dict[str, pl.DataFrame]:
+    """Tables of the CSVs that the pages offer from now on, by file name."""
+    found: dict[str, pl.DataFrame] = {}
+
+    def taken(*, stem: str, table: parts.Table, **_: object) -> None:
+        found[stem] = table() if callable(table) else table
+
+    monkeypatch.setattr(parts, "footer", taken)
+    return found
+
+
+@pytest.fixture(scope="module")
+def two_weeks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Waits of 30 s and 240 s, then of 60 s and 120 s; all of the second week fail, none before."""
+    waits = {WEEK: (30, 240), WEEK + timedelta(days=7): (60, 120)}
+    events = [
+        event
+        for monday, seconds in waits.items()
+        for wait in seconds
+        for event in _life(f"{monday:%d}-{wait}", monday, wait, monday > WEEK)
+    ]
+    return dumps.ingest(tmp_path_factory.mktemp("weeks"), events, WEEK + timedelta(days=14))
+
+
+@pytest.fixture
+def weeks(two_weeks: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The warehouse of the two weeks; read it only."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(two_weeks))
+    return two_weeks
+
+
+def _life(job_id: str, starts: datetime, wait: int, is_failed: bool) -> list[dict[str, object]]:
+    """An attempt that trains for 600 s; one that fails evaluates first, another saves."""
+    base = {"job_id": job_id, "gpus": 8}
+    trains, ends = (starts + timedelta(seconds=wait + passed) for passed in (0, 600))
+    within = trains + timedelta(seconds=60)
+    stop = {"phase": "evaluation" if is_failed else "checkpoint_save", "ts": trains.isoformat()}
+    ending = {"outcome": "failed" if is_failed else "completed", "ts": ends.isoformat()}
+    return [
+        {**base, "event": "attempt_start", "ts": starts.isoformat()},
+        {**base, "event": "phase_start", "phase": "training", "ts": trains.isoformat()},
+        {**base, "event": "phase_start", **stop, "end_ts": within.isoformat()},
+        {**base, "event": "attempt_end", **ending},
+    ]
 
 
 @pytest.mark.parametrize("weight", ["gpu", "wall"])
@@ -103,3 +152,46 @@ def test_no_name_is_a_formula_in_the_line_above_the_columns(name: str) -> None:
     for separator in ",;":
         cells = next(csv.reader([line], delimiter=separator))
         assert [] == [cell for cell in cells if cell.lstrip().startswith(("=", "+", "-", "@"))]
+
+
+def _only(tables: dict[str, pl.DataFrame], name: str) -> pl.DataFrame:
+    (table,) = (table for stem, table in tables.items() if f"_{name}_" in stem)
+    return table
+
+
+def test_a_curve_of_waits_stands_where_it_stood_at_a_step_of_the_other(
+    weeks: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    open_page(START, days="7")
+    told = _only(tables, "tts-spread")
+
+    # 90 s, 120 s, 180 s and 300 s: 60 s of evaluation or of a save stand before the first batch
+    assert [("start", 0, 0.0, 0.5), ("start", 1, 0.5, 0.5)] == told.drop("up_to_seconds").rows()[:2]
+    assert [("start", 2, 1.0, 0.5), ("start", 2, 1.0, 1.0)] == told.drop("up_to_seconds").rows()[2:]
+
+
+def test_a_curve_of_waits_has_none_beside_it_where_nothing_is_compared(
+    weeks: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    open_page(START, days="7", vs="none")
+    told = _only(tables, "tts-spread")
+
+    assert [("start", 1, 0.5, None), ("start", 2, 1.0, None)] == told.drop("up_to_seconds").rows()
+
+
+def test_a_cause_that_stopped_nothing_in_the_days_before_is_told_with_none(
+    weeks: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    open_page(FAILURES, days="7", attribution="all")
+    told = _only(tables, "cost")
+
+    assert [(2, 0)] == told.select("interruptions", "previous_interruptions").rows()
+
+
+def test_an_area_that_took_nothing_of_the_day_before_had_no_share_of_it(
+    weeks: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    open_page(LOST, days="7")
+    told = _only(tables, "by-day").filter(pl.col("area") == "evaluation")
+
+    assert [(date(2026, 3, 9), 0.0)] == told.select("day", "previous_share_ratio").rows()

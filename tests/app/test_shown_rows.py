@@ -94,7 +94,7 @@ def _apart(stem: str, table: pl.DataFrame, rows: pl.DataFrame) -> str:
     """How the rows of a CSV differ from those of its select; empty where they do not."""
     rows = TURNED.get(_chart(stem), pl.DataFrame.clone)(rows)
     if "_spread_" in stem.replace("-", "_"):  # has steps of the days before alone
-        table = table.drop_nulls("share_ratio")
+        table = table.filter(pl.col("attempts").diff().fill_null(pl.col("attempts")) > 0)
     pairs = {name: other for name in table.columns if (other := _other(name, rows.columns))}
     if not pairs:
         return f"nothing in common: {table.columns} and {rows.columns}"
