@@ -96,6 +96,7 @@ class Digest:
     numbers: tuple[Number, ...]
     silent: str  # why nothing is told of GPU-hours; empty where something is
     change: float | None  # of ETT, to the week before
+    why_unmoved: str  # why there is no change; empty where there is one
     days: pl.DataFrame
     days_before: pl.DataFrame  # moved onto the days of the week
     areas: pl.DataFrame  # as selects.AREAS
@@ -158,6 +159,7 @@ def gather(week: str | None, team: str) -> Digest:
         numbers=_numbers(scope, now, before, target),
         silent=kpis.not_reported(now, named=str) if now["attempts"] else "",
         change=now["ett"] - before["ett"] if is_moved else None,
+        why_unmoved="" if is_moved else _why_unmoved(scope, now, before),
         days=data.frame(*by_day, scope.first_day, scope.last_day, scope.weight, target),
         days_before=earlier.with_columns(pl.col("day") + _WEEK),
         areas=areas,
@@ -172,6 +174,19 @@ def gather(week: str | None, team: str) -> Digest:
         regressions_unknown=unknown,
         jobs=data.frame(JOBS, *scope.now),
         causes=data.frame(CAUSES, *scope.now),
+    )
+
+
+def _why_unmoved(scope: filters.Scope, now: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """Why it is not told what moved ETT."""
+    if not now["attempts"]:
+        return "no attempt ran in this week"
+    silent = kpis.not_reported(now, named=str)
+    return (
+        f"{silent[:1].lower()}{silent[1:]}"
+        or scope.why_not_compared
+        or kpis.too_few(now, before)
+        or f"no ETT is known of {words.days(*scope.previous[2:])}"
     )
 
 

@@ -164,8 +164,8 @@ def _where(digest: Digest) -> str:
 
 def _moves(digest: Digest) -> str:
     if digest.change is None:
-        why = "There is no week before to compare with, or one of the two has too few attempts."
-        return _card("What moved ETT", "", f"<p>{why}</p>")
+        why = f"There is nothing to compare with: {digest.why_unmoved}."
+        return _card("What moved ETT", "", f"<p>{escape(why)}</p>")
     if digest.moves.is_empty():
         return _card("What moved ETT: 0.00 pp", "", "<p>Nothing moved it.</p>")
     figure = moved(digest.moves, LIGHT)

@@ -70,7 +70,7 @@ def test_weeks_of_the_same_ett_are_compared_though_nothing_moved(
     page = written(capsys, "--week", WEEK, "--format", "html")
     text = written(capsys, "--week", WEEK, "--format", "md")
 
-    assert "no week before" not in page
+    assert "nothing to compare with" not in page
     for told in (page, text):
         assert "What moved ETT: 0.00 pp" in told
         assert "Nothing moved it." in told
@@ -105,6 +105,49 @@ def test_a_format_that_reports_nothing_is_named_without_marks_of_markdown(
 
     assert r"Not reported by slurm\-sacct dumps." in said[0]
     assert "Not reported by slurm-sacct dumps." in said[1]
+
+
+def test_why_it_is_not_told_what_moved_ett_is_what_holds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    dump = tmp_path / "sacct.txt"
+    dump.write_text(
+        "JobID|State|Start|End|AllocTRES\n"
+        "1|COMPLETED|2026-02-16T10:00:00|2026-02-16T12:00:00|gres/gpu=8\n"
+        "2|COMPLETED|2026-02-24T10:00:00|2026-02-24T12:00:00|gres/gpu=8\n"
+        "3|COMPLETED|2026-03-11T10:00:00|2026-03-11T12:00:00|gres/gpu=8\n"
+    )
+
+    assert 0 == ingest(tmp_path, dump)
+    capsys.readouterr()
+    why = {
+        "2026-W08": "not reported by slurm-sacct dumps",
+        WEEK: "not reported by slurm-sacct dumps",
+        "2026-W10": "no attempt ran in this week",
+    }
+    for week, told in why.items():
+        page = written(capsys, "--week", week, "--format", "html")
+
+        assert f"<p>There is nothing to compare with: {told}.</p>" in page
+
+
+def test_weeks_of_too_few_attempts_or_without_one_before_are_said_not_to_be_compared(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempts = [
+        serving.Attempt(f"job-{day}", 1, datetime(2026, 2, day, 9), {"effective": 600.0})
+        for day in (16, 24, 25)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    why = {
+        "2026-W08": "the data starts Mon 16 Feb",
+        WEEK: "ETT is known of only 2 attempts in these days",
+    }
+    for week, told in why.items():
+        page = written(capsys, "--week", week, "--format", "html")
+
+        assert f"<p>There is nothing to compare with: {told}.</p>" in page
 
 
 def test_the_numbers_are_those_of_the_window(
@@ -518,7 +561,7 @@ def test_what_moved_ett_is_told_of_enough_attempts(
     assert is_told == (found["teams"][0]["previous_ett_ratio"] is not None)
     assert is_told == ("What moved ETT:" in written(capsys, "--week", WEEK, "--format", "md"))
     assert is_told == (
-        "too few attempts" not in written(capsys, "--week", WEEK, "--format", "html")
+        "nothing to compare with" not in written(capsys, "--week", WEEK, "--format", "html")
     )
 
 
