@@ -147,7 +147,8 @@ def which_causes(digest: Digest) -> str:
     listed = digest.causes.height
     known = int(digest.causes["known"][0]) if listed else 0
     of_all = f"; {listed} of {known}" if known > listed else ""
-    return f"The {'most frequent' if digest.silent else 'dearest'} causes first{of_all}."
+    is_known = digest.causes["lost_gpu_seconds"].count() > 0  # what any of them cost
+    return f"The {'dearest' if is_known else 'most frequent'} causes first{of_all}."
 
 
 def freshness(digest: Digest) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextvars import copy_context
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -105,6 +105,27 @@ def test_a_format_that_reports_nothing_is_named_without_marks_of_markdown(
 
     assert r"Not reported by slurm\-sacct dumps." in said[0]
     assert "Not reported by slurm-sacct dumps." in said[1]
+
+
+def test_causes_whose_cost_is_unknown_are_not_said_to_be_the_dearest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+    dump = tmp_path / "sacct.txt"
+    dump.write_text(
+        "JobID|State|Start|End|AllocTRES\n"
+        "1|NODE_FAIL|2026-02-24T10:00:00|2026-02-24T12:00:00|gres/gpu=8\n"
+        "2|COMPLETED|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=8\n"
+    )
+    trained = dumps.attempt("told", 1, datetime(2026, 2, 24, 9, tzinfo=UTC), trains=600)
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(each) + "\n" for each in trained))
+
+    assert 0 == ingest(tmp_path, dump, tmp_path / "events.jsonl")
+    capsys.readouterr()
+    for name in ("md", "html"):
+        said = written(capsys, "--format", name, "--week", WEEK)
+
+        assert "The most frequent causes first." in said
 
 
 def test_why_it_is_not_told_what_moved_ett_is_what_holds(
