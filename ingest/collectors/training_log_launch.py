@@ -199,10 +199,10 @@ class Launch:
         at_us = self._time_of(sign)
         if at_us is None:
             return []
-        step = _number(sign)
+        step, is_part = _number(sign), sign.pattern.is_part
         return [
-            *(() if self.steps else self._spans.forgotten(at_us)),
-            *self._spans.begin(Phase.CHECKPOINT_SAVE, sign.label, at_us, step),
+            *(() if self.steps else self._spans.forgotten(at_us, is_part=is_part)),
+            *self._spans.begin(Phase.CHECKPOINT_SAVE, sign.label, at_us, step, is_part=is_part),
             *self._proven(at_us, step),
         ]
 

@@ -18,7 +18,9 @@ from ingest.errors import UnusableArguments
 from ingest.events import Outcome
 
 _BUILT_IN = Path(__file__).parent.parent / "training_logs.toml"
-_KEYS = frozenset({"name", "means", "contains", "pattern", "mode", "ok", "confirmed", "outcome"})
+_KEYS = frozenset(
+    {"name", "means", "contains", "pattern", "mode", "ok", "confirmed", "part", "outcome"}
+)
 _GROUPS = frozenset(
     [
         "step",
@@ -70,8 +72,8 @@ class Means(StrEnum):
 class Pattern:
     """A line that holds one of `contains` and that `regex` finds something in has this meaning.
 
-    `mode`, `ok` and `is_confirmed` (another line tells when it is written) are of a save, `outcome`
-    is how the launch ended or will have ended.
+    `mode`, `ok`, `is_confirmed` (another line tells when it is written) and `is_part` (it may have
+    begun before) are of a save, `outcome` is how the launch ended or will have ended.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Pattern:
     mode: str | None = None
     ok: bool = True
     is_confirmed: bool = False
+    is_part: bool = False
     outcome: Outcome | None = None
 
 
@@ -176,7 +179,7 @@ def _pattern(table: object, where: str) -> Pattern:
         raise UnusableArguments(f"{where}: {unknown[0]!r} is no key. Known: {sorted(_KEYS)}.")
     means = _one_of(where, table, "means", tuple(Means))
     outcome = _one_of(where, table, "outcome", tuple(Outcome)) if "outcome" in table else None
-    for key in ("ok", "confirmed"):
+    for key in ("ok", "confirmed", "part"):
         if not isinstance(table.get(key, True), bool):
             raise UnusableArguments(f"{where}: {key} must be true or false.")
     return Pattern(
@@ -187,6 +190,7 @@ def _pattern(table: object, where: str) -> Pattern:
         mode=_one_of(where, table, "mode", _MODES) if "mode" in table else None,
         ok=table.get("ok", True),
         is_confirmed=table.get("confirmed", False),
+        is_part=table.get("part", False),
         outcome=Outcome(outcome) if outcome else None,
     )
 

@@ -16,6 +16,7 @@ from ingest.events import Event, EventKind, Phase
 _CLOCKS_TELL_US = SECOND_US  # many logs tell whole seconds
 _SAME_US = 10 * SECOND_US  # what is told of a save that is done still belongs to it
 _RANKS_APART_US = 60 * SECOND_US  # what is silent for longer does something else
+_LONGEST_PART_US = 600 * SECOND_US  # of a save: the other ranks' NCCL waits no longer for it
 _MOST_WRITTEN = 64  # saves at a time
 _MOST_OPEN = 10_000  # ranks
 
@@ -30,6 +31,7 @@ class _Span:
     ok: bool = True
     is_done: bool = False
     is_confirmed: bool = False
+    is_of_parts: bool = False  # its begin was not told
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,9 @@ class Spans:
         # step, writer and time of the last save of which the end alone was told
         self._told_alone: tuple[int | None, int | None, int] | None = None
 
-    def begin(self, phase: Phase, label: Label, at_us: int, step: int | None) -> list[Event]:
+    def begin(
+        self, phase: Phase, label: Label, at_us: int, step: int | None, *, is_part: bool = False
+    ) -> list[Event]:
         """It begins, or goes on."""
         span = self._open.get((phase, self._voice(label)))
         if span is not None and _is_same(span, at_us, step):
@@ -68,7 +72,8 @@ class Spans:
         if len(self._open) >= _MOST_OPEN:
             return []
         events = self.went_on(label, at_us)
-        self._open[phase, self._voice(label)] = _Span(at_us, at_us, step, label)
+        span = _Span(at_us, at_us, step, label, is_of_parts=is_part)
+        self._open[phase, self._voice(label)] = span
         self.are_open = True
         return [*events, self._event(EventKind.PHASE_START, phase, at_us, label, step)]
 
@@ -148,14 +153,17 @@ class Spans:
         ]
         return [self._close(key) for key in over]
 
-    def forgotten(self, at_us: int) -> list[Event]:
+    def forgotten(self, at_us: int, *, is_part: bool = False) -> list[Event]:
         """Of a launch whose steps no line tells: saves that nothing was told of for a minute,
-        while the log went on, are over.
+        while the log went on, are over. A part of one whose begin was told is told when it is
+        written.
         """
         return [
             self._close(key)
             for key, span in list(self._open.items())
-            if key[0] is Phase.CHECKPOINT_SAVE and at_us - span.told_us > _RANKS_APART_US
+            if key[0] is Phase.CHECKPOINT_SAVE
+            and at_us - span.told_us
+            > (_LONGEST_PART_US if is_part and not span.is_of_parts else _RANKS_APART_US)
         ]
 
     def close(self) -> list[Event]:

@@ -411,6 +411,28 @@ def test_llama_factory_that_will_resume_loads_nothing_yet(head: str) -> None:
     assert [0.0, 1800.0] == [since(event) for event in of(told, "attempt_start")]
 
 
+@pytest.mark.parametrize(
+    ("begins", "saved"),
+    [
+        (["Saving model checkpoint to out/checkpoint-20"], [(60.5, 240.5)]),
+        (["Saving model checkpoint to out"], [(60.5, 240.5)]),
+        ([], [(60.5, 60.5), (240.5, 240.5)]),
+    ],
+)
+def test_parts_of_a_save_are_of_the_one_that_was_begun_however_long_they_take(
+    begins: list[str], saved: list[tuple[float, float]]
+) -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        *(_HEAD.format(1, line) for line in begins),
+        _HEAD.format(1, "Configuration saved in out/x/config.json"),
+        _HEAD.format(4, "Model weights saved in out/x/model.safetensors"),
+        _HEAD.format(5, "Training completed. Do not forget to share your model"),
+    )
+
+    assert saved == spans(told, "checkpoint_save")
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
