@@ -433,6 +433,27 @@ def test_parts_of_a_save_are_of_the_one_that_was_begun_however_long_they_take(
     assert saved == spans(told, "checkpoint_save")
 
 
+@pytest.mark.parametrize(
+    ("model", "optimizer"),
+    [("pytorch_model_fsdp_0", "optimizer_0"), ("pytorch_model_fsdp.bin", "optimizer.bin")],
+)
+def test_a_save_of_fsdp_is_one_though_only_accelerate_tells_of_it(
+    model: str, optimizer: str
+) -> None:
+    folder = "/ckpt/my_steps/out/checkpoint-200/"
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(1, f"Saving model to {folder}{model}"),
+        _HEAD.format(2, f"Model saved to {folder}{model}"),
+        _HEAD.format(2, f"Saving Optimizer state to {folder}{optimizer}"),
+        _HEAD.format(4, f"Optimizer state saved in {folder}{optimizer}"),
+        _HEAD.format(5, "Training completed. Do not forget to share your model"),
+    )
+
+    assert [(60.5, 240.5)] == spans(told, "checkpoint_save")
+    assert [(60.5, 200)] == steps(told)
+
+
 def test_a_tuner_that_puts_its_level_and_the_time_into_one_bracket_tells_its_steps() -> None:
     told = read(
         " 10%|█   | 10/100 [00:20<03:00, 2.00s/it][INFO|2026-03-01 10:00:20] tuner.callbacks:1 >> "
