@@ -20,6 +20,7 @@ _APPLICATION = "application"
 _ASYNC_SAVE = "checkpoint_save_async"
 _FINALIZATION = "checkpoint_save_finalization"
 _LOOPS = ("training_loop", "validation_loop", "testing_loop")
+_UNAIMED = "no target was stated: it closed without an error"  # attempt_ends.sql knows it
 _FORGOTTEN_TIMER = "Timer for span "  # the library's remark on itself, no error of the application
 _PHASES: dict[str, tuple[Phase, str | None]] = {
     "distributed_code_initialization": (Phase.TRAINER_INIT, "process_group_init"),
@@ -285,7 +286,8 @@ def _error(record: Record, process: Process) -> Iterator[Event]:
 
 def _end(record: Record, process: Process) -> Event:
     """The application closed. After an error it failed; with its aim reached, or without an aim, it
-    is complete, if it did anything; else nothing says how it ended.
+    is complete, if it did anything; else nothing says how it ended. Without an aim that is only
+    what no other process contradicts.
     """
     has_reached = process.target is None or process.done + max(process.cadence, 1) > process.target
     end: Event = {"at_us": record.at_us, "event": EventKind.ALIVE}
@@ -294,6 +296,8 @@ def _end(record: Record, process: Process) -> Event:
         end["message"] = process.error
     elif process.launch.has_looped and has_reached:
         end["outcome"] = Outcome.COMPLETED
+        if process.target is None:
+            end["message"] = _UNAIMED
     if "outcome" in end:
         end["event"] = EventKind.ATTEMPT_END
         end["attrs"] = json.dumps({"line": record.line_number})

@@ -57,6 +57,14 @@ weighed as (
                         and outcome = 'failed'
                         and signal is distinct from 15
                     ) over each_attempt
+            -- a process that closed with nothing to reach may have been left by an exception
+            when outcome = 'completed' and coalesce(message like 'no target was stated%', false)
+                then
+                    bool_or(
+                        launch is not null
+                        and outcome = 'failed'
+                        and signal is distinct from 15
+                    ) over each_attempt
             else false
         end as yields,
         max(ended_us) over each_attempt as last_ended_us

@@ -20,6 +20,7 @@ from ingest.events import Event, Reason, Rejected, Says
 from tests.ingest.launches import attempts, seconds_by_area
 from tests.ingest.mutated_dumps import READING, applied, dump_of, loadable, mutations
 from tests.ingest.mutated_dumps import read as read_whatever
+from tests.queries.engine import ingest, rows
 
 BEGUN = 1_795_150_800  # 2026-11-20T05:00:00Z
 LATER_US = (BEGUN + 86_400) * 1_000_000
@@ -420,6 +421,33 @@ def test_an_application_that_closes_says_how_it_ended_only_sometimes(
         last.get("outcome"),
         second(last),
     )
+
+
+@pytest.mark.parametrize("has_target", [False, True])
+def test_a_launch_of_which_one_rank_tells_an_error_failed_though_another_closed_after_it(
+    has_target: bool, tmp_path: Path
+) -> None:
+    """Where no target is stated, that a rank closes without an error says little."""
+    aim = {"train_iterations_target": 10} if has_target else {}
+    ranks = [Writer(pid=100 + rank, rank=rank) for rank in range(2)]
+    for rank, writer in enumerate(ranks):
+        lines = [
+            *writer.begin(rank),
+            writer.start("training_loop", 10, train_iterations_start=0, **aim),
+            writer.progress(9, 600 + rank),
+        ]
+        if rank == 0:
+            lines.append(writer.error("training_loop", 640, error_message="link flapped"))
+        lines.append(writer.stop("training_loop", 645 + rank))
+        lines.append(writer.stop("application", 650 + rank))
+        (tmp_path / f"rank{rank}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ingest(tmp_path / "warehouse", *sorted(tmp_path.glob("rank*.jsonl")))
+
+    [(outcome, lasted)] = rows(
+        tmp_path / "warehouse",
+        "select outcome, epoch(ended_at - started_at)::bigint from attempts",
+    )
+    assert ("completed" if has_target else "failed", 651) == (outcome, lasted)
 
 
 @pytest.mark.parametrize("loop", ["testing_loop", "validation_loop"])

@@ -477,7 +477,7 @@ def last_sign_of_life(events: Iterable[Event]) -> int:
 def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Event | None:
     """R3: the scheduler's end, else the latest; at one time the strongest outcome, then a said
     category before none. A launch's SIGTERM yields to an end that says why, a step that Slurm
-    cancelled to a failure; both keep their time.
+    cancelled and a process that had nothing to reach to a failure; all keep their time.
     """
     start = natural_start(events, allotment)
     candidates = [
@@ -492,7 +492,7 @@ def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Even
     def yields(event: Event) -> bool:
         if is_launch_that_got_sigterm(event):
             return is_explained
-        return is_cancelled_step(event) and is_a_death_told
+        return (is_cancelled_step(event) or is_closed_without_aim(event)) and is_a_death_told
 
     end = max(
         candidates,
@@ -521,6 +521,11 @@ def is_launch_that_died(end: Event) -> bool:
 def is_cancelled_step(end: Event) -> bool:
     is_of_step = "*** STEP " in (end.message or "")
     return end.launch is not None and is_of_step and outcome_said_by(end) == "cancelled"
+
+
+def is_closed_without_aim(end: Event) -> bool:
+    is_unaimed = (end.message or "").startswith("no target was stated")
+    return end.launch is not None and is_unaimed and outcome_said_by(end) == "completed"
 
 
 def outcome_said_by(end: Event) -> str:

@@ -397,6 +397,8 @@ def _end(rng: random.Random) -> Fields:
         evidence = {
             "message": f"*** {rng.choice(('JOB 7', 'STEP 7.0'))} ON n1 CANCELLED AT 10:00 ***"
         }
+    elif outcome == "completed" and rng.random() < 0.5:
+        return {"outcome": outcome, "message": "no target was stated: it closed"}
     category = {"category": rng.choice(CATEGORIES)} if evidence else {}
     return {"outcome": outcome, **evidence, **category}
 

@@ -293,6 +293,19 @@ def test_r3_the_sigterm_of_a_launch_yields_to_the_end_that_says_who_stopped_it(o
     assert ("failed", 9) == won(ended(5), ended(9, "failed", signal=15))
 
 
+def test_r3_a_process_that_had_nothing_to_reach_yields_to_one_that_failed():
+    def won(*ends):
+        events = [read_event(one) for one in (said(0, "attempt_start"), *ends)]
+        end = winning_end([replace(one, launch="run") for one in events])
+        assert end is not None
+        return outcome_said_by(end), seconds(end.at)
+
+    unaimed = {"outcome": "completed", "message": "no target was stated: it closed"}
+    assert ("failed", 9) == won(ended(5, "failed"), said(9, "attempt_end", **unaimed))
+    assert ("completed", 9) == won(ended(5, "failed"), ended(9, "completed"))
+    assert ("completed", 9) == won(ended(5, "failed", signal=15), said(9, "attempt_end", **unaimed))
+
+
 def test_r3_an_end_before_the_start_is_ignored():
     attempt = only([said(10, "attempt_start"), ended(5), said(20, "alive")], as_of=30 * 3600)
 
