@@ -784,7 +784,7 @@ def test_a_log_whose_steps_tell_a_time_and_no_number_says_that(
 def test_a_log_that_trained_and_of_which_no_line_is_known_to_say_so_is_told_of(
     line: str, is_told_of: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    read("2026-03-01 10:00:00 Starting run demo", "2026-03-01 10:10:00 [batch=20/4800]:", line)
+    read("2026-03-01 10:00:00 Starting run demo", "2026-03-01 10:10:00 20 batches done", line)
 
     assert is_told_of == ("none of its lines is known to tell that it trained" in caplog.text)
 

@@ -1430,3 +1430,67 @@ def test_a_rank_that_tells_its_last_step_late_does_not_train_again() -> None:
     assert [("phase_start", 0.0), ("phase_end", 1.0)] == [
         (kind, at) for kind, _, at, _ in phases(told)
     ]
+
+
+def _of_composer(time: str, module: str, message: str) -> str:
+    return f"{time}+0000 2026-03-01 10:00:00,1: rank0[822][MainThread]: INFO: {module}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("head", "steps_told"),
+    [("[batch={}/1000]:", (20, 40)), ("[epoch=2][batch={}/100]:", (120, 140))],
+)
+def test_composer_tells_its_steps_and_what_lies_between_them(
+    head: str, steps_told: tuple[int, int]
+) -> None:
+    first, second = steps_told
+    time, at = "2026-03-01T10:{}:00", "2026-03-01T10:{}:00+0000 "
+    trainer, utils, foundry = (
+        "composer.trainer.trainer",
+        "composer.utils.checkpoint",
+        "llmfoundry.command_utils.train",
+    )
+    told = read(
+        _of_composer(time.format("00"), foundry, "Building tokenizer..."),
+        _of_composer(time.format("01"), trainer, "Run name: llm"),
+        _of_composer(time.format("02"), trainer, "No previous autoresume checkpoint found"),
+        _of_composer(time.format("03"), foundry, "Starting training..."),
+        at.format("04") + head.format(20),
+        at.format("04") + "\t Train time/batch: 19",
+        at.format("05") + "[Eval batch=1/100] Eval on eval data",
+        at.format("07") + "[Eval batch=100/100] Eval on eval data:",
+        _of_composer(time.format("08"), utils, "Saving sharded checkpoints to /c/ep1-ba20/__0_0.d"),
+        _of_composer(
+            time.format("10"),
+            "composer.callbacks.checkpoint_saver",
+            "Checkpoint locally saved to /c/ep1-ba20/__0_0.distcp",
+        ),
+        at.format("12") + head.format(40),
+        at.format("13") + "ERROR:composer.cli.launcher:Rank 3 crashed with exit code -9.",
+        _of_composer(time.format("30"), foundry, "Building tokenizer..."),
+        _of_composer(time.format("32"), trainer, "Run name: llm"),
+        _of_composer(time.format("33"), trainer, "Autoresuming training from checkpoint"),
+        _of_composer(time.format("33"), trainer, "Loading checkpoint from /c/ep1-ba20/"),
+        _of_composer(time.format("35"), utils, "Loaded state dict"),
+        _of_composer(time.format("36"), foundry, "Starting training..."),
+        at.format("37") + head.format(40),
+        _of_composer(time.format("38"), foundry, "Done."),
+    )
+
+    assert [0.0, 1800.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [(180.0, 780.0), (2160.0, 2280.0)] == [
+        (begun, ended)
+        for begun, ended in zip(
+            (since(e) for e in told if e.get("phase") == "training" and "start" in e["event"]),
+            (since(e) for e in of(told, "attempt_end")),
+            strict=True,
+        )
+    ]
+    assert [(240.0, first), (720.0, second), (2220.0, second)] == [
+        (at, step) for at, step in steps(told) if step != 20 or at < 480
+    ]
+    assert [(300.0, 420.0)] == spans(told, "evaluation")
+    assert [(480.0, 600.0)] == spans(told, "checkpoint_save")
+    assert [(1980.0, 2100.0)] == spans(told, "checkpoint_load")
+    assert [(2160.0, 20)] == resumed(told)
+    assert ["failed", "completed"] == [event["outcome"] for event in of(told, "attempt_end")]
