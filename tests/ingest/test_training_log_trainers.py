@@ -1494,3 +1494,33 @@ def test_composer_tells_its_steps_and_what_lies_between_them(
     assert [(1980.0, 2100.0)] == spans(told, "checkpoint_load")
     assert [(2160.0, 20)] == resumed(told)
     assert ["failed", "completed"] == [event["outcome"] for event in of(told, "attempt_end")]
+
+
+def test_gpt_neox_says_when_it_trains_and_loads_nothing_at_iteration_0() -> None:
+    step = (
+        "samples/sec: 12.0 | iteration {:8d}/    1000 | elapsed time per iteration (ms): 2000.0 |"
+    )
+    told = read(
+        "2026-03-01T10:00:00Z [INFO] [launch.py:145:main] WORLD INFO DICT: ",
+        "2026-03-01T10:00:30Z Loading checkpoint and starting from iteration 0",
+        "2026-03-01T10:01:10Z training ...",
+        f"2026-03-01T10:01:40Z {step.format(10)}",
+        "2026-03-01T10:10:00Z [INFO] [launch.py:145:main] WORLD INFO DICT: ",
+        "2026-03-01T10:10:30Z [Torch] Loading checkpoint from /c/global_step10/mp_rank_00_model.pt",
+        "2026-03-01T10:10:50Z Loading checkpoint and starting from iteration 10",
+        "2026-03-01T10:11:10Z training ...",
+        f"2026-03-01T10:11:40Z {step.format(20)}",
+    )
+
+    assert [70.0, 670.0] == [
+        at for kind, phase, at, _ in phases(told) if (kind, phase) == ("phase_start", "training")
+    ]
+    assert [(630.0, 650.0)] == spans(told, "checkpoint_load")
+    assert [(70.0, 0), (670.0, 10)] == resumed(told)
+
+
+@pytest.mark.parametrize("line", ["I start training ...", "retraining ...", "training ... is slow"])
+def test_that_something_will_be_trained_does_not_begin_training(line: str) -> None:
+    told = read("2026-03-01T10:00:00Z Starting run x", f"2026-03-01T10:00:10Z {line}")
+
+    assert [] == phases(told)
