@@ -1524,3 +1524,38 @@ def test_that_something_will_be_trained_does_not_begin_training(line: str) -> No
     told = read("2026-03-01T10:00:00Z Starting run x", f"2026-03-01T10:00:10Z {line}")
 
     assert [] == phases(told)
+
+
+def test_litgpt_counts_steps_and_not_the_batches_that_they_gather() -> None:
+    step = "Epoch 1 | iter {} step {} | loss train: 9.8, val: n/a | iter time: 400.12 ms (step)"
+    told = read(
+        "2026-03-01T10:00:00Z Time to instantiate model: 0.05 seconds.",
+        "2026-03-01T10:00:10Z Verifying settings ...",
+        "2026-03-01T10:00:20Z Measured TFLOPs: 123.45",
+        f"2026-03-01T10:01:00Z {step.format(64, 2)}",
+        "2026-03-01T10:01:10Z Validating ...",
+        "2026-03-01T10:01:20Z iter 64: val loss 9.1234, val time: 10000.00 ms",
+        "2026-03-01T10:01:30Z Saving checkpoint to 'out/step-00000002/lit_model.pth'",
+        f"2026-03-01T10:02:00Z {step.format(96, 3)}",
+        "2026-03-01T10:10:00Z Time to instantiate model: 0.05 seconds.",
+        "2026-03-01T10:10:10Z Resuming training from out/step-00000002/lit_model.pth",
+        "2026-03-01T10:10:30Z Verifying settings ...",
+        "2026-03-01T10:10:40Z Measured TFLOPs: 123.45",
+        f"2026-03-01T10:11:00Z {step.format(96, 3)}",
+        "2026-03-01T10:11:10Z Validating ...",
+        "2026-03-01T10:11:20Z Final evaluation | val loss: 9.000 | val ppl: 8103.084",
+        "2026-03-01T10:11:30Z | - Training Time : 40.02 s",
+    )
+
+    assert [(60.0, 2), (120.0, 3), (660.0, 3)] == steps(told)
+    assert [0.0, 600.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [20.0, 640.0] == [
+        at for kind, phase, at, _ in phases(told) if (kind, phase) == ("phase_start", "training")
+    ]
+    assert [(70.0, 80.0), (670.0, 680.0)] == spans(told, "evaluation")
+    assert [2] == [
+        step for kind, phase, _, step in phases(told) if "save" in phase and "d" == kind[-1]
+    ]
+    assert [(610.0, 630.0)] == spans(told, "checkpoint_load")
+    assert [(640.0, 2)] == resumed(told)
+    assert ["completed"] == [event["outcome"] for event in of(told, "attempt_end")]
