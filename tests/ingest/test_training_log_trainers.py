@@ -1559,3 +1559,17 @@ def test_litgpt_counts_steps_and_not_the_batches_that_they_gather() -> None:
     assert [(610.0, 630.0)] == spans(told, "checkpoint_load")
     assert [(640.0, 2)] == resumed(told)
     assert ["completed"] == [event["outcome"] for event in of(told, "attempt_end")]
+
+
+@pytest.mark.parametrize("the", ["the ", ""])
+def test_the_model_that_lightning_tests_is_loaded_before_it_is_tested(the: str) -> None:
+    told = read(
+        "2026-03-01T10:00:00Z step 100 loss 1",
+        "2026-03-01T10:00:10Z `Trainer.fit` stopped: `max_steps=100` reached.",
+        "2026-03-01T10:00:20Z Restoring states from the checkpoint path at /c/e=0-step=80.ckpt",
+        f"2026-03-01T10:00:25Z Loaded model weights from {the}checkpoint at /c/e=0-step=80.ckpt",
+        "2026-03-01T10:10:00Z test_loss 2.1",
+    )
+
+    assert [(20.0, 25.0)] == spans(told, "checkpoint_load")
+    assert [] == resumed(told)
