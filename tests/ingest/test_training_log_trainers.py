@@ -1573,3 +1573,21 @@ def test_the_model_that_lightning_tests_is_loaded_before_it_is_tested(the: str) 
 
     assert [(20.0, 25.0)] == spans(told, "checkpoint_load")
     assert [] == resumed(told)
+
+
+def test_lightning_tells_that_its_processes_begin_and_what_it_saves() -> None:
+    begins = "All distributed processes registered. Starting with 8 processes"
+    saves = "Epoch 0, global step {}: '{}' reached 2.3 (best 2.3), saving model to '/c/best.ckpt'"
+    told = read(
+        f"2026-03-01T10:00:00Z {begins}",
+        "2026-03-01T10:01:00Z Epoch 0 global step 10 loss 2.5",
+        f"2026-03-01T10:01:10Z {saves.format(20, 'val/loss')} as top 3",
+        "2026-03-01T10:02:00Z Epoch 0 global step 30 loss 2.5",
+        f"2026-03-01T10:02:10Z {saves.format(40, 'val_acc')} as top 3",
+        "2026-03-01T10:02:11Z Epoch 0, global step 50: 'val_acc' was not in top 3",
+        f"2026-03-01T10:10:00Z {begins}",
+        "2026-03-01T10:11:00Z RuntimeError: CUDA error: out of memory",
+    )
+
+    assert [20, 20, 40] == [step for _, phase, _, step in phases(told) if "save" in phase]
+    assert [0.0, 600.0] == [since(event) for event in of(told, "attempt_start")]
