@@ -1591,3 +1591,31 @@ def test_lightning_tells_that_its_processes_begin_and_what_it_saves() -> None:
 
     assert [20, 20, 40] == [step for _, phase, _, step in phases(told) if "save" in phase]
     assert [0.0, 600.0] == [since(event) for event in of(told, "attempt_start")]
+
+
+def test_levanter_saves_in_the_background_and_resumes_from_the_step_it_saved() -> None:
+    line = "2026-03-01T10:{} - 0 - levanter.{} :: {}"
+    step = '{{"tracker": "json_logger", "event": "log", "step": {}, "metrics": {{"train/loss": 2.3'
+    saves = (
+        "Saving checkpoint at step 100.",
+        "Saving checkpoint to gs://b/r/step-100 for step 100",
+    )
+    told = read(
+        line.format("00:10", "main.train_lm - t.py:1 - INFO", "No checkpoint found. Starting from"),
+        line.format("01:00", "json_logger - j.py:78 - INFO", step.format(50)),
+        line.format("01:10", "json_logger - j.py:78 - INFO", step.format(100)),
+        *(line.format("01:20", "checkpoint - c.py:376 - INFO", each) for each in saves),
+        line.format("01:30", "json_logger - j.py:78 - INFO", step.format(110)),
+        line.format("01:50", "checkpoint - c.py:384 - INFO", saves[1].replace("Saving", "Saved")),
+        line.format("02:00", "json_logger - j.py:78 - INFO", step.format(150)),
+        line.format(
+            "10:00", "checkpoint - c.py:44 - INFO", "Loading checkpoint from gs://b/step-100"
+        ),
+        line.format("10:30", "main.train_lm - t.py:1 - INFO", "Resuming training from step 101"),
+        line.format("11:00", "json_logger - j.py:78 - INFO", step.format(101)),
+    )
+
+    assert [(80.0, 80.0)] == spans(told, "checkpoint_save")
+    assert [(100, 110.0)] == uploads_of(told)
+    assert [(600.0, 630.0)] == spans(told, "checkpoint_load")
+    assert [(660.0, 100)] == resumed(told)
