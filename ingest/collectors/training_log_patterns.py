@@ -26,6 +26,7 @@ _GROUPS = frozenset(
         "step",
         "first_step",
         "epoch",
+        "epoch0",
         "epoch_steps",
         "samples",
         "seconds",

@@ -370,18 +370,18 @@ def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
 
 def _counted(groups: Mapping[str, bytes | None]) -> int | None:
     """The step of a line; one that its epoch counts anew comes after those of the epochs before."""
-    step, epoch = _whole(groups["step"]), _whole(groups.get("epoch"))
-    each = _whole(groups.get("epoch_steps"))
-    if step is None or not epoch or not each:
-        return step
-    return (epoch - 1) * each + step
+    step, each = _whole(groups["step"]), _whole(groups.get("epoch_steps"))
+    epoch, before = _whole(groups.get("epoch")), _whole(groups.get("epoch0"))
+    if before is None and epoch:
+        before = epoch - 1
+    return step if step is None or not before or not each else before * each + step
 
 
 def _is_digit_by_digit(match: re.Match[bytes]) -> bool:
     """Whether the line has a step of its own that no epoch counts, and no comma in its numbers."""
     told = match.groupdict()
     return (
-        not told.get("epoch")
+        not (told.get("epoch") or told.get("epoch0"))
         and (told.get("step") or b"").isdigit()
         and (told.get("samples") or b"0").isdigit()
     )

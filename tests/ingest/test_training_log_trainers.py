@@ -1619,3 +1619,65 @@ def test_levanter_saves_in_the_background_and_resumes_from_the_step_it_saved() -
     assert [(100, 110.0)] == uploads_of(told)
     assert [(600.0, 630.0)] == spans(told, "checkpoint_load")
     assert [(660.0, 100)] == resumed(told)
+
+
+@pytest.mark.parametrize(
+    ("step", "test", "ends"),
+    [
+        (
+            "Train: {} [{:>4d}/1251 ( 10%)]  Loss: 6.95 (6.95)  Time: 0.512s, 2000.00/s",
+            "Test: [{:>4d}/48]  Time: 0.8 (0.8)  Loss:   6.9 ( 6.9)  Acc@1:   0.1 (  0.1)",
+            "Current checkpoints:",
+        ),
+        (
+            "Epoch: [{}]  [{:>4d}/1251]  eta: 0:20:00  lr: 0.0001  loss: 0.9 (0.9)  time: 0.50",
+            "Test:  [{:>3d}/196]  eta: 0:05:00  loss: 0.7 (0.7)  acc1: 1.0 (1.0)  time: 1.0",
+            "Test: Total time: 0:00:20 (0.10 s / it)",
+        ),
+        (
+            "Epoch: [{}][{:>4d}/1251]\tTime  0.5 ( 0.6)\tData  0.1 ( 0.1)\tLoss 6.9e+00 (6.9e+00)",
+            "Test: [{:>2d}/98]\tTime  2.0 ( 2.0)\tLoss 6.9e+00 (6.9e+00)\tAcc@1   1.0 (  1.0)",
+            " *   Acc@1 1.000 Acc@5 3.000",
+        ),
+    ],
+)
+def test_a_step_of_an_epoch_that_is_counted_from_0_is_one_of_the_run(
+    step: str, test: str, ends: str
+) -> None:
+    time = "2026-03-01T10:{}+0000 "
+    told = read(
+        time.format("00:10") + "Starting run x",
+        time.format("00:40") + step.format(0, 0),
+        time.format("01:10") + step.format(0, 50),
+        time.format("01:40") + step.format(0, 1250),
+        time.format("01:50") + test.format(0),
+        time.format("02:10") + test.format(47),
+        time.format("02:20") + ends,
+        time.format("02:30") + step.format(1, 0),
+        time.format("03:00") + step.format(1, 50),
+    )
+
+    assert [(70.0, 50), (100.0, 1250), (150.0, 1251), (180.0, 1301)] == steps(told)
+    assert [(110.0, 140.0 if "Total" in ends else 130.0)] == spans(told, "evaluation")
+    assert [(140.0, 140.0)] * ends.startswith("Current") == spans(told, "checkpoint_save")
+
+
+@pytest.mark.parametrize(
+    ("loading", "name"),
+    [
+        ("Restoring model state from checkpoint...", "out/checkpoint-12.pth.tar"),
+        ("=> loading checkpoint 'checkpoint_0012.pth.tar'", "checkpoint_0012.pth.tar"),
+    ],
+)
+def test_the_epoch_in_the_name_of_a_checkpoint_is_no_step(loading: str, name: str) -> None:
+    told = read(
+        f"2026-03-01T10:00:10Z {loading}",
+        f"2026-03-01T10:00:30Z Loaded checkpoint '{name}' (epoch 12)",
+        "2026-03-01T10:00:40Z Scheduled epochs: 300 (epochs + cooldown_epochs).",
+        "2026-03-01T10:01:00Z Train: 13 [   0/1251 (  0%)]  Loss: 6.95 (6.95)  Time: 0.512s",
+    )
+
+    assert [(10.0, 30.0)] == spans(told, "checkpoint_load")
+    assert [] == resumed(told)
+    assert [(60.0, 16263)] == steps(told)
+    assert ("phase_start", "training", 40.0, None) in phases(told)
