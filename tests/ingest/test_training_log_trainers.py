@@ -1681,3 +1681,24 @@ def test_the_epoch_in_the_name_of_a_checkpoint_is_no_step(loading: str, name: st
     assert [] == resumed(told)
     assert [(60.0, 16263)] == steps(told)
     assert ("phase_start", "training", 40.0, None) in phases(told)
+
+
+def test_dinov2_counts_from_0_and_saves_once_for_each_rank() -> None:
+    line = "I20260301 10:{} 822 {}] {}"
+    step = "Training  [{:>6d}/125000]  eta: 1 day, 2:00:00  lr: 0.0 (0.0)  total_loss: 12.1 (12.5)"
+    saves = ("01:20", "fvcore.common.checkpoint checkpoint.py:124", "Saving checkpoint to /c/{}")
+    told = read(
+        line.format("00:10", "dinov2 train.py:217", "Starting training from iteration 0"),
+        line.format("00:40", "dinov2 helpers.py:102", step.format(10)),
+        line.format("01:10", "dinov2 helpers.py:102", step.format(20)),
+        line.format(*saves).format("model_0000020.rank_0.pth"),
+        line.format("01:40", "dinov2 helpers.py:102", step.format(30)),
+        line.format("10:00", "fvcore checkpoint.py:150", "[Checkpointer] Loading ")
+        + "from /c/model_0000020.rank_0.pth ...",
+        line.format("10:10", "dinov2 train.py:217", "Starting training from iteration 21"),
+        line.format("10:40", "dinov2 helpers.py:102", step.format(30)),
+    )
+
+    assert [(40.0, 10), (70.0, 20), (100.0, 30), (640.0, 30)] == steps(told)
+    assert [20, 20] == [step for _, phase, _, step in phases(told) if "save" in phase]
+    assert [(610.0, 20)] == resumed(told)
