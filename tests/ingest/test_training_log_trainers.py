@@ -1702,3 +1702,18 @@ def test_dinov2_counts_from_0_and_saves_once_for_each_rank() -> None:
     assert [(40.0, 10), (70.0, 20), (100.0, 30), (640.0, 30)] == steps(told)
     assert [20, 20] == [step for _, phase, _, step in phases(told) if "save" in phase]
     assert [(610.0, 20)] == resumed(told)
+
+
+def test_metaseq_saves_a_checkpoint_of_an_epoch_once() -> None:
+    line = "2026-03-01 10:00:{} | INFO | metaseq.{}"
+    told = read(
+        line.format("10", "cli | [train_inner] epoch 1 | num_updates=2000 loss=2.5"),
+        line.format("20", "c | Preparing to save checkpoint for epoch 1 @ 2000 updates"),
+        line.format("20", "trainer | Saving checkpoint to /c/checkpoint1.pt"),
+        line.format("30", "trainer | Finished saving checkpoint to /c/checkpoint1.pt"),
+        line.format("30", "checkpoint_utils | Saved checkpoint /c/checkpoint1.pt ")
+        + "(epoch 1 @ 2000 updates) (writing took 10.5 seconds)",
+        line.format("50", "cli | [train_inner] epoch 1 | num_updates=2010 loss=2.5"),
+    )
+
+    assert [(20.0, 30.5)] == spans(told, "checkpoint_save")
