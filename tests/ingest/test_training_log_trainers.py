@@ -1717,3 +1717,19 @@ def test_metaseq_saves_a_checkpoint_of_an_epoch_once() -> None:
     )
 
     assert [(20.0, 30.5)] == spans(told, "checkpoint_save")
+
+
+def test_colossal_ai_saves_and_loads_no_step_of_an_epoch() -> None:
+    time = "2026-03-01T10:00:{}+0000 "
+    told = read(
+        time.format(10) + "Load model checkpoint from /c/epoch-1_step-100",
+        time.format(20) + "Loaded checkpoint /c/epoch-1_step-100 at epoch 1 step 100",
+        time.format(30) + "global step 610 loss 2.5",
+        time.format(40) + "Start saving model checkpoint with running states",
+        time.format(50) + "Saved checkpoint at epoch 1 step 200 at folder /c",
+    )
+
+    assert [] == resumed(told)
+    assert [(10.0, 20.0)] == spans(told, "checkpoint_load")
+    assert [(40.0, 50.0)] == spans(told, "checkpoint_save")
+    assert {None} == {step for _, phase, _, step in phases(told) if "save" in phase}
