@@ -1733,3 +1733,52 @@ def test_colossal_ai_saves_and_loads_no_step_of_an_epoch() -> None:
     assert [(10.0, 20.0)] == spans(told, "checkpoint_load")
     assert [(40.0, 50.0)] == spans(told, "checkpoint_save")
     assert {None} == {step for _, phase, _, step in phases(told) if "save" in phase}
+
+
+def test_t5x_evaluates_between_its_epochs() -> None:
+    line = "I20260301 10:{}.000000 140737 {}] {}"
+    loss = "[{}] collection=train accuracy=0.1, learning_rate=0.01, loss=2.5, timing/seconds=30.1"
+    told = read(
+        line.format("00:00", "train.py:201", "Process ID: 0"),
+        line.format("00:10", "checkpoints.py:1", "Restoring from checkpoint: /c/checkpoint_1000"),
+        line.format("00:30", "train.py:391", "Initialize/restore complete (25.00 seconds)."),
+        line.format("00:31", "train.py:607", "Starting main loop over steps 1000-3000"),
+        line.format("01:00", "train.py:668", "Epoch 0 of 2"),
+        line.format("01:00", "train.py:674", "BEGIN Train loop."),
+        line.format("02:00", "train.py:747", "END Train loop."),
+        line.format("02:00", "logging_writer.py:48", loss.format(2000)),
+        line.format("02:10", "train.py:508", "Computing training evaluation metrics."),
+        line.format("02:20", "train.py:528", "Running inference evaluation."),
+        line.format("02:30", "logging_writer.py:48", "[2000] collection=inference_eval/x loss=3"),
+        line.format("03:00", "train.py:668", "Epoch 1 of 2"),
+        line.format("03:00", "train.py:674", "BEGIN Train loop."),
+        line.format("04:00", "logging_writer.py:48", loss.format(3000)),
+        line.format("20:00", "train.py:201", "Process ID: 0"),
+    )
+
+    assert [(120.0, 2000), (240.0, 3000)] == steps(told)
+    assert [("phase_start", "training", 31.0, None)] == [e for e in phases(told) if "training" in e]
+    assert [(10.0, 30.0)] == spans(told, "checkpoint_load")
+    assert [(31.0, 1000)] == resumed(told)
+    assert [(130.0, 180.0)] == spans(told, "evaluation")
+    assert [0.0, 1200.0] == [since(event) for event in of(told, "attempt_start")]
+
+
+def test_pax_tells_from_which_step_it_goes_on_and_when_it_is_done() -> None:
+    line = "I20260301 10:{}.000000 140737 {}] {}"
+    told = read(
+        line.format("00:00", "main.py:562", "[PAX STATUS]: Program start."),
+        line.format("00:30", "executors.py:341", "Model initial global_step=200"),
+        line.format("00:40", "executors.py:348", "[PAX STATUS]: Starting training loop."),
+        line.format("01:00", "summary.py:919", "[PAX STATUS] step_i: 300, training loss: 2.5"),
+        line.format("01:10", "programs.py:830", "Starting eval eval_test with num_steps=10"),
+        line.format("01:30", "programs.py:840", "Finished eval on eval_test"),
+        line.format("02:00", "summary.py:919", "[PAX STATUS] step_i: 400, training loss: 2.5"),
+        line.format("02:01", "executors.py:429", "Training loop completed (step (`400`) greater"),
+    )
+
+    assert [(60.0, 300), (120.0, 400)] == steps(told)
+    assert [(40.0, 121.0)] == spans(told, "training")
+    assert [(40.0, 200)] == resumed(told)
+    assert [(70.0, 90.0)] == spans(told, "evaluation")
+    assert ["completed"] == [event["outcome"] for event in of(told, "attempt_end")]
