@@ -1782,3 +1782,27 @@ def test_pax_tells_from_which_step_it_goes_on_and_when_it_is_done() -> None:
     assert [(40.0, 200)] == resumed(told)
     assert [(70.0, 90.0)] == spans(told, "evaluation")
     assert ["completed"] == [event["outcome"] for event in of(told, "attempt_end")]
+
+
+def test_lingua_tells_what_it_saves_and_loads() -> None:
+    line = "2026-03-01T10:{}+0000 0: INFO    26-03-01 10:00:00.123456 - 0:05:10 - {}"
+    step = "step: {}  acc: 0  loss:  7.1234  grad: 1.00e+00  flops: 3.0e+14  wps: 5.0e+04"
+    told = read(
+        line.format("00:00", "Starting job: llama_1B"),
+        line.format("01:00", step.format(20)),
+        line.format("01:10", "Saving to: /x/c/0000000020"),
+        line.format("01:30", "State dict saved!"),
+        line.format("01:30", "Saving train state to: /x/c/0000000020/train_state_00000.json"),
+        line.format("01:31", "Train state saved !"),
+        line.format("02:00", step.format(30)),
+        line.format("10:00", "Starting job: llama_1B"),
+        line.format("10:10", "Reloading train state"),
+        line.format("10:11", "Loading from: /x/c/0000000020"),
+        line.format("10:31", "Model and optim reloaded"),
+        line.format("11:00", step.format(30)),
+    )
+
+    assert [(70.0, 91.0)] == spans(told, "checkpoint_save")
+    assert [20, 20] == [step for _, phase, _, step in phases(told) if "save" in phase]
+    assert [(610.0, 631.0)] == spans(told, "checkpoint_load")
+    assert [(660.0, 20)] == resumed(told)
