@@ -49,16 +49,11 @@ weighed as (
             -- that is told as well, it is how the attempt ended
             when outcome = 'failed' and coalesce(signal = 15, false)
                 then bool_or(outcome in ('preempted', 'timeout', 'cancelled')) over each_attempt
-            -- Slurm cancels the step of which a task failed, on all its nodes: nobody else did
-            when outcome = 'cancelled' and coalesce(message like '%*** STEP %', false)
-                then
-                    bool_or(
-                        launch is not null
-                        and outcome = 'failed'
-                        and signal is distinct from 15
-                    ) over each_attempt
+            -- Slurm cancels the step of which a task failed, on all its nodes: nobody else did; and
             -- a process that closed with nothing to reach may have been left by an exception
-            when outcome = 'completed' and coalesce(message like 'no target was stated%', false)
+            when
+                (outcome = 'cancelled' and coalesce(message like '%*** STEP %', false))
+                or (outcome = 'completed' and coalesce(message like 'no target was stated%', false))
                 then
                     bool_or(
                         launch is not null
