@@ -73,7 +73,7 @@ _KEY = (
 _TIME = re.compile(
     _TAGS
     + _KEY
-    + rb"(?:(?P<day>\d{4}[-/]\d\d[-/]\d\d)[T _]"
+    + rb"(?:(?P<day>\d{4}[-/]\d\d[-/]\d\d)[T _,]"
     + _CLOCK
     + HALF
     + _ZONE
@@ -94,7 +94,7 @@ _TIME = re.compile(
 )
 # a time that tells no offset, wherever it stands
 LOCAL_TIME = re.compile(
-    rb"(?:(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T _]|(?<!\d)\d\d/\d\d/\d{4}[ -]|[IWEFC](?:\d{4}|\d{8})\s"
+    rb"(?:(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T _,]|(?<!\d)\d\d/\d\d/\d{4}[ -]|[IWEFC](?:\d{4}|\d{8})\s"
     rb"|(?<![\d/])\d\d/\d\d\s)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+(?!\d)"
     + HALF
     + rb"+(?!\s?(?:"

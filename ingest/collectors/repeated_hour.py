@@ -92,7 +92,7 @@ def _marks(zone: ZoneInfo) -> tuple[str, ...]:
         for change in _put_back(zone)
         for hour in _repeated(change, zone)
         for day in _DAYS
-        for behind in " T_-"
+        for behind in " T_-,"
         for spelled in ("%H", "%I")
     }
     return tuple(sorted(told))

@@ -32,6 +32,7 @@ SPELLINGS = (
     "[%Y-%m-%d %H:%M:%S.%f] ",
     "%Y-%m-%dT%H:%M:%S.%f: ",
     "ts=%Y/%m/%d_%H:%M:%S.%f ",
+    "%Y-%m-%d,%H:%M:%S.%f | INFO | ",
     "%m/%d/%Y %I:%M:%S.%f %p - INFO - ",
     "I%m%d %H:%M:%S.%f 812 loop.cc:9] ",
     "I%Y%m%d %H:%M:%S.%f 812 loop.cc:9] ",
