@@ -1806,3 +1806,16 @@ def test_lingua_tells_what_it_saves_and_loads() -> None:
     assert [20, 20] == [step for _, phase, _, step in phases(told) if "save" in phase]
     assert [(610.0, 631.0)] == spans(told, "checkpoint_load")
     assert [(660.0, 20)] == resumed(told)
+
+
+def test_what_lightning_and_nemo_tell_of_one_save_is_one() -> None:
+    told = read(
+        "2026-03-01T10:00:20Z Training epoch 0, iteration 20/90 | global_step: 20 |",
+        "2026-03-01T10:01:00Z Epoch 0, global step 25: 'val_loss' reached 9.8 (best 9.8), saving "
+        "model to '/ckpt/gpt--val_loss=9.80-step=24-consumed_samples=9728.0.ckpt' as top 1",
+        "2026-03-01T10:01:25Z Global Checkpoint Save : Rank: 0 : Iteration: 24 : "
+        "Start time: 1772359260.0s : Save duration: 25.000s",
+        "2026-03-01T10:01:30Z Training epoch 0, iteration 25/90 | global_step: 25 |",
+    )
+
+    assert [(60.0, 85.0)] == spans(told, "checkpoint_save")
