@@ -1819,3 +1819,16 @@ def test_what_lightning_and_nemo_tell_of_one_save_is_one() -> None:
     )
 
     assert [(60.0, 85.0)] == spans(told, "checkpoint_save")
+
+
+@pytest.mark.parametrize("label", ["", "0: ", "[default0]:", "[rank0]: ", "[1,0]<stderr>:", "n1: "])
+def test_composer_is_read_behind_any_label(label: str) -> None:
+    told = read(
+        f"2026-03-01T10:00:00Z {label}[batch=10/1000]:",
+        f"2026-03-01T10:00:10Z {label}[Eval batch=1/9] Eval on eval data",
+        f"2026-03-01T10:00:20Z {label}[Eval batch=9/9] Eval on eval data:",
+        f"2026-03-01T10:00:30Z {label}[batch=20/1000]:",
+    )
+
+    assert [(0.0, 10), (30.0, 20)] == steps(told)
+    assert [(10.0, 20.0)] == spans(told, "evaluation")
