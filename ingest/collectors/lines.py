@@ -90,12 +90,16 @@ _TIME = re.compile(
     + _ZONE
     # what loggers put behind it
     + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:|\s\[[A-Z]{4,8}\b[^\[\]]{0,100}\]:)"
+    + rb"|(?P<rich_day>\d\d/\d\d/\d\d)\s"  # rich: month, day, year
+    + _CLOCK
+    + _ZONE
+    + rb"(?=\])"
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
 )
 # a time that tells no offset, wherever it stands
 LOCAL_TIME = re.compile(
     rb"(?:(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T _,]|(?<!\d)\d\d/\d\d/\d{4}[ -]|[IWEFC](?:\d{4}|\d{8})\s"
-    rb"|(?<![\d/])\d\d/\d\d\s)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+(?!\d)"
+    rb"|(?<![\d/])\d\d/\d\d\s|(?<=\[)\d\d/\d\d/\d\d\s)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+(?!\d)"
     + HALF
     + rb"+(?!\s?(?:"
     + _OFFSET
@@ -376,6 +380,9 @@ def _instant(found: re.Match[bytes], clock: Clock) -> int | None:
         return _glog_instant(day, found.group(16, 17, 18, 19, 20), clock)
     if day := found["short_day"]:
         return _glog_instant(day.replace(b"/", b""), found.group(25, 26, 27, 28, 29), clock)
+    if day := found["rich_day"]:
+        iso = b"-".join((b"20" + day[6:], day[:2], day[3:5]))
+        return _at(iso, found.group(31, 32, 33, 34, 35), clock)
     seconds = int(found["epoch"]) * SECOND_US
     return seconds + _micros(found["part"] or found["millis"])
 

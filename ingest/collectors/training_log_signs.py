@@ -41,6 +41,8 @@ _LONGEST_TEXT = 2_000  # bytes
 _LONGEST_NUMBER = 18  # digits
 # what loggers put between the time and the message
 _HEAD = re.compile(rb"\s*(?:(?:[\w.]{1,80}:\d{1,6}\s)?>>|(?:-\s[\w.]{1,80}\s){0,3}-)\s*")
+# rich leaves a time out that is the same as on the line before
+_SAME_TIME = re.compile(rb" {18,20}(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) ")
 COUNTS = ("restart", "generation")  # of Slurm, of torchrun
 
 
@@ -220,6 +222,8 @@ class Signs:
             told = told if told.label != NOBODY else told._replace(label=whole.label)
         if told.at_us is None and not (stamp or before or may_be_trace):
             stamp = self._head(index, told.label)
+            if stamp is None and _SAME_TIME.match(told.text):
+                stamp = told._replace(at_us=self._time_before(index))
         if told.at_us is None and stamp is not None and stamp.at_us is not None:
             told = stamp._replace(text=told.text)
         if told.at_us is not None:

@@ -1832,3 +1832,17 @@ def test_composer_is_read_behind_any_label(label: str) -> None:
 
     assert [(0.0, 10), (30.0, 20)] == steps(told)
     assert [(10.0, 20.0)] == spans(told, "evaluation")
+
+
+def test_a_line_of_rich_without_a_time_is_of_the_time_before_it() -> None:
+    told = read(
+        "[03/01/26 10:00:00] INFO     step 10 loss 2.5                      train.py:10",
+        "                    INFO     Saving checkpoint to /c/step-10       train.py:12",
+        "[03/01/26 10:00:20] INFO     Saved checkpoint to /c/step-10        train.py:14",
+        "[03/01/26 10:00:30] WARNING  the loss is high                      train.py:16",
+        "                    INFO     step 20 loss 2.5                      train.py:10",
+        "                             step 30 loss 2.5 is what it will be",
+    )
+
+    assert [(0.0, 10), (30.0, 20)] == steps(told)
+    assert [(0.0, 20.0)] == spans(told, "checkpoint_save")
