@@ -94,12 +94,17 @@ _TIME = re.compile(
     + _CLOCK
     + _ZONE
     + rb"(?=\])"
+    + rb"|(?P<short_year>\d\d-\d\d-\d\d)\s"  # Lingua, which tells for how long it runs, too
+    + _CLOCK
+    + _ZONE
+    + rb"(?=\]|\s-\s(?:\d{1,5}\sdays?,\s)?\d{1,3}:\d\d:\d\d\s-\s)"
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
 )
 # a time that tells no offset, wherever it stands
 LOCAL_TIME = re.compile(
     rb"(?:(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T _,]|(?<!\d)\d\d/\d\d/\d{4}[ -]|[IWEFC](?:\d{4}|\d{8})\s"
-    rb"|(?<![\d/])\d\d/\d\d\s|(?<=\[)\d\d/\d\d/\d\d\s)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+(?!\d)"
+    rb"|(?<![\d/])\d\d/\d\d\s|(?<=\[)\d\d/\d\d/\d\d\s"
+    rb"|(?<![\d-])\d\d-\d\d-\d\d\s)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+(?!\d)"
     + HALF
     + rb"+(?!\s?(?:"
     + _OFFSET
@@ -383,6 +388,8 @@ def _instant(found: re.Match[bytes], clock: Clock) -> int | None:
     if day := found["rich_day"]:
         iso = b"-".join((b"20" + day[6:], day[:2], day[3:5]))
         return _at(iso, found.group(31, 32, 33, 34, 35), clock)
+    if day := found["short_year"]:
+        return _at(b"20" + day, found.group(37, 38, 39, 40, 41), clock)
     seconds = int(found["epoch"]) * SECOND_US
     return seconds + _micros(found["part"] or found["millis"])
 

@@ -28,7 +28,7 @@ _YEARS = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 _STEP = timedelta(days=14)  # no zone changes its clocks twice in so short a time
 _MINUTE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
-_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m%d", "%m/%d", "%m/%d/%y")
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m%d", "%m/%d", "%m/%d/%y", "%y-%m-%d")
 _BACK = 2  # ranks write late by less than most logs are silent for
 _NEAR = 256  # lines around one in such an hour that are asked for their times
 

@@ -107,6 +107,7 @@ def test_a_label_says_who_wrote_a_line(line: bytes, label: Label, text: bytes) -
         ("2026-01-02 03:04:05.678 | INFO | x", "2026-01-02T03:04:05.678"),
         ("2026-01-02 03:04:05 x", "2026-01-02T03:04:05"),
         ("[01/02/26 03:04:05] INFO     x", "2026-01-02T03:04:05"),
+        ("INFO    26-01-02 03:04:05.678901 - 1 day, 0:05:10 - x", "2026-01-02T03:04:05.678901"),
         ("2026-01-02,03:04:05 | INFO | x", "2026-01-02T03:04:05"),
         ("2026/01/02 03:04:05 x", "2026-01-02T03:04:05"),
         ("2026-01-02T03:04:05Z x", "2026-01-02T03:04:05"),
@@ -169,6 +170,7 @@ def test_times_are_read_however_they_are_written(text: str, at: str) -> None:
         "[01/02 03:04:05] x",
         "01/02 03:04:05 batches",  # of an epoch, and how long it took
         "01/02/26 03:04:05 batches",
+        "26-01-02 03:04:05 batches",
     ],
 )
 def test_what_is_no_time_of_the_line_gives_none(text: str) -> None:

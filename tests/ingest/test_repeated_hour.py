@@ -38,6 +38,7 @@ SPELLINGS = (
     "I%Y%m%d %H:%M:%S.%f 812 loop.cc:9] ",
     "[%m/%d %H:%M:%S.%f] ",
     "[%m/%d/%y %H:%M:%S.%f] INFO     ",
+    "0: INFO    %y-%m-%d %H:%M:%S.%f - 0:05:10 - ",
     "0: \x1b[32m[%Y-%m-%d %H:%M:%S.%f]\x1b[0m ",
 )
 
