@@ -90,14 +90,15 @@ _TIME = re.compile(
     + _ZONE
     # what loggers put behind it
     + rb"(?=\]|\s-\s|\s[\w.]{1,80}\]:|\s\[[A-Z]{4,8}\b[^\[\]]{0,100}\]:)"
-    + rb"|(?P<rich_day>\d\d/\d\d/\d\d)\s"  # rich: month, day, year
+    # rich: month, day, year; others that write so tell the day first, but no level behind it
+    + rb"|(?P<rich_day>\d\d/\d\d/\d\d)\s"
     + _CLOCK
     + _ZONE
-    + rb"(?=\])"
+    + rb"(?=\]\s(?:NOTSET|DEBUG|INFO|WARNING|ERROR|CRITICAL)\s)"
     + rb"|(?P<short_year>\d\d-\d\d-\d\d)\s"  # Lingua, which tells for how long it runs, too
     + _CLOCK
     + _ZONE
-    + rb"(?=\]|\s-\s(?:\d{1,5}\sdays?,\s)?\d{1,3}:\d\d:\d\d\s-\s)"
+    + rb"(?=\s-\s(?:\d{1,5}\sdays?,\s)?\d{1,3}:\d\d:\d\d\s-\s)"
     + rb")[\])>\"']?(?:\sstd(?:out|err)\s[FP]\s)?"  # what a container's runtime puts behind it
 )
 # a time that tells no offset, wherever it stands

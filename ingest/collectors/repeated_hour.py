@@ -30,6 +30,7 @@ _MINUTE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
 _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m%d", "%m/%d", "%m/%d/%y", "%y-%m-%d")
 _BACK = 2  # ranks write late by less than most logs are silent for
+_LONGEST_BEHIND = 256  # bytes behind a time: some are known for times by these alone
 _NEAR = 256  # lines around one in such an hour that are asked for their times
 
 
@@ -233,7 +234,8 @@ def _with_offsets(line: bytes, from_us: int, clock: Clock) -> bytes:
 
     def meant(time: re.Match[bytes]) -> bytes:
         nonlocal from_us
-        first, second = (split_time(time[0] + b"]", told) for told in (clock, _second(clock)))
+        text = line[time.start() : time.end() + _LONGEST_BEHIND]
+        first, second = (split_time(text, told) for told in (clock, _second(clock)))
         second_us = second and first and _later(second.at_us, first.at_us)
         if first is None or second_us is None:
             return time[0]

@@ -170,6 +170,8 @@ def test_times_are_read_however_they_are_written(text: str, at: str) -> None:
         "[01/02 03:04:05] x",
         "01/02 03:04:05 batches",  # of an epoch, and how long it took
         "01/02/26 03:04:05 batches",
+        "[01/02/26 03:04:05] x",
+        "[26-01-02 03:04:05] x",
         "26-01-02 03:04:05 batches",
     ],
 )
