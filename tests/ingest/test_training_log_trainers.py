@@ -1846,3 +1846,40 @@ def test_a_line_of_rich_without_a_time_is_of_the_time_before_it() -> None:
 
     assert [(0.0, 10), (30.0, 20)] == steps(told)
     assert [(0.0, 20.0)] == spans(told, "checkpoint_save")
+
+
+def test_orbit_trains_evaluates_and_restores() -> None:
+    line = "I20260301 10:{}.000000 140 controller.py:64] {}"
+    told = read(
+        line.format("00:00", "restoring or initializing model..."),
+        line.format("00:20", "restored model from /c/ckpt-100."),
+        line.format("00:30", "train | step:    100 | training until step 300..."),
+        line.format("01:00", "train | step:    200 | steps/sec:   10.5 | output: "),
+        line.format("01:10", "saved checkpoint to /c/ckpt-200."),
+        line.format("01:20", " eval | step:    200 | running complete evaluation..."),
+        line.format("01:40", " eval | step:    200 | steps/sec:  2.1 | eval time:   20.0 sec | o"),
+        line.format("02:10", "train | step:    300 | steps/sec:   10.5 | output: "),
+        line.format("10:00", "restoring or initializing model..."),
+        line.format("10:20", "restored model from /c/ckpt-200."),
+        line.format("11:00", "train | step:    300 | steps/sec:   10.5 | output: "),
+    )
+
+    assert [(60.0, 200), (130.0, 300), (660.0, 300)] == steps(told)
+    assert [(0.0, 20.0), (600.0, 620.0)] == spans(told, "checkpoint_load")
+    assert [100, 200] == [step for _, step in resumed(told)]
+    assert [(80.0, 100.0)] == spans(told, "evaluation")
+    assert [200, 200] == [step for _, phase, _, step in phases(told) if "save" in phase]
+
+
+def test_an_estimator_tells_its_loss_before_its_step() -> None:
+    line = "I20260301 10:00:{}.000000 140 basic_session_run_hooks.py:260] {}"
+    told = read(
+        line.format("10", "loss = 2.5, step = 100 (9.5 sec)"),
+        line.format("20", "Calling checkpoint listeners before saving checkpoint 200..."),
+        line.format("20", "Saving checkpoints for 200 into /c/model.ckpt."),
+        line.format("25", "Calling checkpoint listeners after saving checkpoint 200..."),
+        line.format("30", "loss = 2.4, step = 210 (9.5 sec)"),
+    )
+
+    assert [(10.0, 100), (20.0, 200), (30.0, 210)] == steps(told)
+    assert [(20.0, 25.0)] == spans(told, "checkpoint_save")
