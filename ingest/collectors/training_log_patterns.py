@@ -108,7 +108,11 @@ class Patterns:
             for mark in pattern.contains
         )
         self._chosen: list[_Chosen] = [(one, one.contains, one.regex.search) for one in chosen]
-        self._shapes = [[mark.translate(ONE_DIGIT) for mark in one.contains] for one in chosen]
+        self._places = [
+            (mark.translate(ONE_DIGIT), place)
+            for place, pattern in enumerate(chosen)
+            for mark in pattern.contains
+        ]
         self._likely: dict[bytes, list[_Chosen]] = {}
 
     def found_in(self, text: bytes) -> list[tuple[Pattern, re.Match[bytes]]]:
@@ -142,12 +146,8 @@ class Patterns:
         shape = text.translate(ONE_DIGIT)
         likely = self._likely.get(shape)
         if likely is None:
-            likely = []
-            for one, marks in zip(self._chosen, self._shapes, strict=True):
-                for mark in marks:
-                    if mark in shape:
-                        likely.append(one)
-                        break
+            places = {place for mark, place in self._places if mark in shape}
+            likely = [self._chosen[place] for place in sorted(places)]
             if len(self._likely) == _MOST:
                 self._likely.clear()
             self._likely[shape] = likely
