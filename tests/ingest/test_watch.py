@@ -683,7 +683,7 @@ def test_what_is_told_of_a_warehouse_that_cannot_be_written_later_ends_with_one_
 def test_a_warehouse_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "x.jsonl").write_text(lines([alive("a")]), encoding="utf-8")
-    refused = run(tmp_path / "file", "--watch", tmp_path / "x.jsonl")
+    refused = run(tmp_path / "file" / "warehouse", "--watch", tmp_path / "x.jsonl")
 
     assert 2 == refused.status
     assert "Give --warehouse another folder." in refused.err
