@@ -16,6 +16,11 @@ from queries import frames
 
 # A category that a source itself gives is trusted over the rules.
 _JUDGED = "event in ('failure', 'attempt_end') and category is null"
+# A process that completed says of nothing why it failed.
+_COMPLETED = (
+    "(event = 'attempt_end' and "
+    "coalesce(outcome = 'completed', outcome is null and exit_code = 0, false))"
+)
 _EVIDENCE = "message is not null or exit_code is not null or signal is not null"
 # Of all that a collector adds, only the line on which the evidence begins.
 _LINE = "json_object('line', attrs -> '$.line')"
@@ -109,6 +114,7 @@ def _note_unexplained(connection: duckdb.DuckDBPyConnection, book: RuleBook, eve
     added = connection.execute(
         "insert into unexplained_messages select message, sum(told), min(at_us), max(at_us) "
         f"from ({events}) where {_JUDGED} and message is not null "
+        f"and not {_COMPLETED} "
         f"and row_key is null and (cause_rule is null or cause_rule in ({unexplaining})) "
         "group by message having sum(told) <> 0"
     ).fetchone()

@@ -448,6 +448,10 @@ def test_a_launch_of_which_one_rank_tells_an_error_failed_though_another_closed_
         "select outcome, epoch(ended_at - started_at)::bigint from attempts",
     )
     assert ("completed" if has_target else "failed", 651) == (outcome, lasted)
+    # what a process says that completed explains no failure
+    assert [("link flapped",)] == rows(
+        tmp_path / "warehouse", "select distinct example from unmatched_messages"
+    )
 
 
 @pytest.mark.parametrize("loop", ["testing_loop", "validation_loop"])
