@@ -1,0 +1,282 @@
+"""What the lines of Hugging Face Trainer, accelerate and what builds on them mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ingest.trainer_logs import TRAINER, of, phases, read, resumed, since, spans, steps
+
+
+def test_a_log_of_the_trainer_is_read_through_its_progress_bars() -> None:
+    told = read(TRAINER)
+
+    assert [
+        ("phase_start", "training", 0.1, None),
+        ("phase_start", "checkpoint_save", 500.5, 1000),
+        ("phase_end", "checkpoint_save", 504.0, 1000),  # the last that it tells of the save
+        ("phase_end", "training", 506.0, None),
+        ("phase_start", "evaluation", 510.0, None),
+        ("phase_end", "evaluation", 522.5, None),
+    ] == phases(told)
+    assert [(300.0, 800), (500.5, 1000)] == steps(told)
+    assert [(0.1, 500)] == resumed(told)
+    assert ("completed", 522.5) == (told[-1]["outcome"], since(told[-1]))
+
+
+_HEAD = "[INFO|trainer.py:4128] 2026-03-01 10:0{}:00,500 >> {}"
+
+
+@pytest.mark.parametrize(
+    ("before", "head"),
+    [
+        ("", _HEAD),
+        (" 20%|█   | 20/100 [01:00<04:00, 3.00s/it]", _HEAD),
+        ("[rank0]: ", _HEAD),
+        ("", "[INFO|2026-03-01 10:0{}:00.500] trainer.py:4128 >> {}"),
+        ("", "2026-03-01 10:0{}:00,500 - INFO - transformers.trainer - {}"),
+    ],
+)
+def test_a_message_that_begins_with_a_line_break_is_of_the_time_before_it(
+    before: str, head: str
+) -> None:
+    label = before if before.startswith("[") else ""
+    told = read(
+        label + head.format(0, "***** Running training *****"),
+        before + head.format(1, ""),
+        label + "***** Running Evaluation *****",
+        label + head.format(1, "  Num examples = 100"),
+        label + "{'eval_loss': 2.2, 'eval_runtime': 30.5, 'epoch': 1.0}",
+        label + head.format(2, "Saving model checkpoint to out/checkpoint-20"),
+    )
+
+    assert [(60.5, 91.0)] == spans(told, "evaluation")
+
+
+def test_a_message_behind_another_writers_head_or_words_has_no_time() -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        "[rank1]: " + _HEAD.format(1, ""),
+        "[rank0]: ***** Running Evaluation *****",
+        _HEAD.format(2, "skipped"),
+        "***** Running Evaluation *****",
+    )
+
+    assert ["training"] == [event["phase"] for event in told if "phase" in event]
+
+
+@pytest.mark.parametrize(
+    "resumes",
+    [
+        "Continuing training from global step 500",
+        "Resuming training from checkpoint with epoch 1 and global step 500",
+    ],
+)
+def test_a_trainer_that_resumed_and_tells_no_more_trains(resumes: str) -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(0, f"  {resumes}"),
+        _HEAD.format(1, "a warning"),
+    )
+
+    assert [("phase_start", "training", 0.5, None)] == phases(told)
+    assert [(0.5, 500)] == resumed(told)
+
+
+@pytest.mark.parametrize(
+    ("begun", "result"),
+    [
+        ("***** Running Evaluation *****", "{{'eval_{0}_loss': 2.2, 'eval_{0}_runtime': {1}}}"),
+        ("***** Running Evaluation *****", "{{'eval_{0}_loss': '2', 'eval_{0}_runtime': '{1}'}}"),
+        ("***** Running Evaluation *****", "eval_{0}_loss: 0.4, eval_{0}_runtime: {1}, epoch: 0.1"),
+    ],
+)
+def test_each_of_several_sets_is_evaluated_for_as_long_as_its_result_says(
+    begun: str, result: str
+) -> None:
+    time = "2026-03-01T10:00:{:02}+0000 "
+    told = read(
+        time.format(0) + "***** Running training *****",
+        time.format(10) + begun,
+        time.format(20) + result.format("wiki", "10.0"),
+        time.format(20) + begun,
+        time.format(25) + result.format("my-code", "5.0"),
+        time.format(40) + "Saving model checkpoint to out/checkpoint-10",
+    )
+
+    assert [(10.0, 25.0)] == spans(told, "evaluation")
+
+
+def test_paddlenlp_tells_how_long_its_saves_and_loads_took() -> None:
+    line = "[2026-03-01 10:00:{},000] [    INFO] - {}"
+    told = read(
+        line.format("05", "Loading model from out/checkpoint-100 ."),
+        line.format("10", "Loading optimizer and scheduler..."),
+        line.format("20", "[timelog] checkpoint loading time: 12.20s (2026-03-01 10:00:20) "),
+        line.format("20", "***** Running training *****"),
+        line.format("30", "loss: 0.5, learning_rate: 4e-05, global_step: 110, epoch: 0.1"),
+        line.format("30", "Saving model checkpoint to out/checkpoint-110"),
+        line.format("32", "tokenizer config file saved in out/checkpoint-110/tokenizer.json"),
+        line.format("33", "Saving optimizer files."),
+        line.format("50", "[timelog] checkpoint saving time: 20.30s (2026-03-01 10:00:50) "),
+        line.format("59", "loss: 0.4, learning_rate: 4e-05, global_step: 120, epoch: 0.1"),
+    )
+
+    assert [(5.0, 20.0)] == spans(told, "checkpoint_load")
+    assert [(30.0, 50.3)] == spans(told, "checkpoint_save")
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "The model is bigger than the maximum size per checkpoint (5GB) and is going to be split "
+        "in 4 checkpoint shards. You can find where each parameters has been saved in the index "
+        "located at out/checkpoint-20/model.safetensors.index.json.",
+        "Image processor saved in out/checkpoint-20/preprocessor_config.json",
+        "processor saved in out/checkpoint-20/processor_config.json",
+        "Feature extractor saved in out/checkpoint-20/preprocessor_config.json",
+    ],
+)
+def test_a_save_of_the_trainer_lasts_until_its_last_part_is_written(last: str) -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(1, "Saving model checkpoint to out/checkpoint-20"),
+        _HEAD.format(1, "Configuration saved in out/checkpoint-20/config.json"),
+        _HEAD.format(2, last),
+        _HEAD.format(5, "Training completed. Do not forget to share your model"),
+    )
+
+    assert [(60.5, 120.5)] == spans(told, "checkpoint_save")
+
+
+def test_the_best_model_that_is_loaded_after_training_was_not_resumed_from() -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(1, "Saving model checkpoint to out/checkpoint-200"),
+        _HEAD.format(2, "Training completed. Do not forget to share your model"),
+        _HEAD.format(2, "Loading best model from out/checkpoint-200 (score: 0.5)."),
+        _HEAD.format(3, "Loading model from out/checkpoint-200/pytorch_model_fsdp_0"),
+    )
+
+    assert [] == resumed(told)
+
+
+def test_a_load_of_fsdp_lasts_until_the_optimizer_is_there() -> None:
+    told = read(
+        _HEAD.format(0, "Loading model from out/checkpoint-200/pytorch_model_fsdp_0"),
+        _HEAD.format(1, "Model loaded from out/checkpoint-200/pytorch_model_fsdp_0"),
+        _HEAD.format(1, "Loading Optimizer from out/checkpoint-200/optimizer_0"),
+        _HEAD.format(2, "Optimizer loaded from out/checkpoint-200/optimizer_0"),
+        _HEAD.format(3, "***** Running training *****"),
+        _HEAD.format(3, "  Continuing training from global step 200"),
+    )
+
+    assert [(0.5, 120.5)] == spans(told, "checkpoint_load")
+    assert [(180.5, 200)] == resumed(told)
+
+
+@pytest.mark.parametrize("what", ["Loading", "Instantiating model and loading"])
+def test_a_line_that_tells_how_long_a_save_or_a_load_took_ends_it(what: str) -> None:
+    time = "2026-03-01T10:0{}:30+0000 "
+    told = read(
+        time.format(0) + f"{what} checkpoint took 25.50 secs",
+        time.format(1) + "step 1 loss 2.5",
+        time.format(2) + "Saving checkpoint took 20.00 secs",
+    )
+
+    assert [(4.5, 30.0)] == spans(told, "checkpoint_load")
+    assert [(130.0, 150.0)] == spans(told, "checkpoint_save")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "[INFO|2026-03-01 10:{}:00] llamafactory.hparams.parser:423 >> ",
+        "03/01/2026 10:{}:00 - INFO - llamafactory.hparams.parser - ",
+        "[INFO|2026-03-01 10:{}:00] parser.py:423 >> ",
+    ],
+)
+def test_llama_factory_that_will_resume_loads_nothing_yet(head: str) -> None:
+    launch = [
+        "{}Resuming training from saves/x/checkpoint-500.",
+        "{}Loading model from saves/x/checkpoint-500.",
+        "{}***** Running training *****",
+        "{}Saving model checkpoint to saves/x/checkpoint-600",
+    ]
+    told = read(
+        *(line.format(head.format(f"0{at}")) for at, line in enumerate(launch)),
+        *(line.format(head.format(f"3{at}")) for at, line in enumerate(launch)),
+    )
+
+    assert [(60.0, 60.0), (1860.0, 1860.0)] == spans(told, "checkpoint_load")
+    assert [0.0, 1800.0] == [since(event) for event in of(told, "attempt_start")]
+
+
+@pytest.mark.parametrize(
+    ("begins", "saved"),
+    [
+        (["Saving model checkpoint to out/checkpoint-20"], [(60.5, 240.5)]),
+        (["Saving model checkpoint to out"], [(60.5, 240.5)]),
+        ([], [(60.5, 60.5), (240.5, 240.5)]),
+    ],
+)
+def test_parts_of_a_save_are_of_the_one_that_was_begun_however_long_they_take(
+    begins: list[str], saved: list[tuple[float, float]]
+) -> None:
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        *(_HEAD.format(1, line) for line in begins),
+        _HEAD.format(1, "Configuration saved in out/x/config.json"),
+        _HEAD.format(4, "Model weights saved in out/x/model.safetensors"),
+        _HEAD.format(5, "Training completed. Do not forget to share your model"),
+    )
+
+    assert saved == spans(told, "checkpoint_save")
+
+
+@pytest.mark.parametrize(
+    ("model", "optimizer"),
+    [("pytorch_model_fsdp_0", "optimizer_0"), ("pytorch_model_fsdp.bin", "optimizer.bin")],
+)
+def test_a_save_of_fsdp_is_one_though_only_accelerate_tells_of_it(
+    model: str, optimizer: str
+) -> None:
+    folder = "/ckpt/my_steps/out/checkpoint-200/"
+    told = read(
+        _HEAD.format(0, "***** Running training *****"),
+        _HEAD.format(1, f"Saving model to {folder}{model}"),
+        _HEAD.format(2, f"Model saved to {folder}{model}"),
+        _HEAD.format(2, f"Saving Optimizer state to {folder}{optimizer}"),
+        _HEAD.format(4, f"Optimizer state saved in {folder}{optimizer}"),
+        _HEAD.format(5, "Training completed. Do not forget to share your model"),
+    )
+
+    assert [(60.5, 240.5)] == spans(told, "checkpoint_save")
+    assert [(60.5, 200)] == steps(told)
+
+
+def test_axolotl_trains_once_it_says_so() -> None:
+    told = read(
+        "[2026-03-01 10:00:06,500] [INFO] [axolotl.train.execute_training:203] [PID:9] [RANK:0] "
+        "Starting trainer...",
+        "[2026-03-01 10:10:00,000] [INFO] [axolotl.core.trainers.base._save:61] [PID:9] [RANK:0] "
+        "Saving model checkpoint to ./out/checkpoint-95",
+        "[2026-03-01 10:10:04,000] [INFO] [axolotl.train.save_trained_model:22] [PID:9] [RANK:0] "
+        "Training completed! Saving trained model to ./out.",
+    )
+
+    assert [(6.5, 604.0)] == spans(told, "training")
+    assert "completed" == told[-1]["outcome"]
+
+
+def test_a_line_of_rich_without_a_time_is_of_the_time_before_it() -> None:
+    told = read(
+        "[03/01/26 10:00:00] INFO     step 10 loss 2.5                      train.py:10",
+        "                    INFO     Saving checkpoint to /c/step-10       train.py:12",
+        "[03/01/26 10:00:20] INFO     Saved checkpoint to /c/step-10        train.py:14",
+        "[03/01/26 10:00:30] WARNING  the loss is high                      train.py:16",
+        "                    INFO     step 20 loss 2.5                      train.py:10",
+        "                             step 30 loss 2.5 is what it will be",
+    )
+
+    assert [(0.0, 10), (30.0, 20)] == steps(told)
+    assert [(0.0, 20.0)] == spans(told, "checkpoint_save")
