@@ -121,6 +121,7 @@ def _trend(digest: Digest) -> str:
         },
         schema={"day": pl.Date, "text": pl.String},
     ).filter(pl.col("day") >= digest.scope.first_day)
+    is_beside = not digest.days_before["ett_ratio"].drop_nulls().is_empty()
     figure = ett_by_day(digest.days, digest.days_before, marks, digest.target, LIGHT, 260)
     rows = [
         (words.day(row["day"]), words.ratio(row["ett_ratio"]), words.ratio(row["before"]))
@@ -128,7 +129,8 @@ def _trend(digest: Digest) -> str:
     ]
     return _card(
         "ETT by day",
-        "On which days was the target missed, and by how much? The week before is grey.",
+        "On which days was the target missed, and by how much?"
+        + " The week before is grey." * is_beside,
         _figure(figure, "ett-by-day", "ETT by day against the target", digest),
         _hidden(_table(("day", "ETT", "week before"), rows)),
     )

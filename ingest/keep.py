@@ -232,12 +232,12 @@ def _refuse_too_late(opened: warehouse.Warehouse, before: date, settings: Settin
         "select make_timestamp(max(clock_us)) from sources"
     ).fetchall()
     begins = datetime.combine(before, datetime.min.time(), ZoneInfo(settings.timezone))
-    last = newest and newest.replace(tzinfo=UTC) - max(_DAY, settings.stale_after)
-    if last is None or begins > last:
-        reach = "holds no events" if newest is None else f"reaches to {newest:%Y-%m-%d %H:%M} UTC"
+    if newest is None:
+        raise UnusableArguments(f"{opened.folder} holds no events: there is nothing to prune.")
+    if begins > newest.replace(tzinfo=UTC) - max(_DAY, settings.stale_after):
         raise UnusableArguments(
-            f"--before {before} is too late: {opened.folder} {reach}, and jobs may still tell of "
-            "their last day. Name an earlier day."
+            f"--before {before} is too late: {opened.folder} reaches to {newest:%Y-%m-%d %H:%M} "
+            "UTC, and jobs may still tell of their last day. Name an earlier day."
         )
 
 

@@ -203,7 +203,8 @@ def wants_memory(error: Exception) -> str | None:
 
 def _unwritable(folder: Path, error: OSError) -> WarehouseUnusable:
     return WarehouseUnusable(
-        f"{folder} cannot be written: {error.strerror or error}. Give --warehouse another folder."
+        f"{folder} cannot be written: {error.strerror or error}. Let it be written, or give "
+        "--warehouse another folder."
     )
 
 

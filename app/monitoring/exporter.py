@@ -30,7 +30,7 @@ from app.monitoring.web_config import UnusableWebConfig
 from app.warehouse import connect, refuse_newer
 from queries import NothingPublished, PublishedByNewerRelease, published
 from queries.interrupts import as_keyboard_interrupt
-from queries.places import add_warehouse
+from queries.places import add_warehouse, leads_to_itself
 
 _EXAMPLES = """\
 examples:
@@ -112,6 +112,8 @@ def _backfill(warehouse: Path, target: Path) -> int:
         return 130
     except (NothingPublished, duckdb.Error, OSError) as error:
         print(f"ett-exporter: the past could not be written: {error}", file=sys.stderr)
+        if isinstance(error, OSError):
+            print("ett-exporter: give --backfill a file that can be written", file=sys.stderr)
         return 2
     print(f"{samples:,} samples in {target}. Prometheus takes them with")
     print(f"  promtool tsdb create-blocks-from openmetrics {shlex.quote(str(target))} DATA-FOLDER")
@@ -169,7 +171,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _file(text: str) -> Path:
     path = Path(text)
-    if text == "-" or path.is_dir() or not path.parent.is_dir():
+    if text == "-" or leads_to_itself(path) or path.is_dir() or not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is no file that could be written: name one")
     return path
 

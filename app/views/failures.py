@@ -167,8 +167,16 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
             alt="GPU-hours that interruptions took, by domain: "
             f"{alts.listed(stops.domains_told(causes))}. {about}",
             stem=chosen.stem("failures", "cost"),
-            # what has no row before stopped nothing then
-            table=table.with_columns(pl.col("^previous_interruptions$").fill_null(0)),
+            # what has no row before stopped nothing then, and took nothing
+            table=table.with_columns(
+                pl.when(pl.col("previous_interruptions").is_null())
+                .then(0.0)
+                .otherwise("previous_lost_gpu_seconds")
+                .alias("previous_lost_gpu_seconds"),
+                previous_interruptions=pl.col("previous_interruptions").fill_null(0),
+            )
+            if chosen.is_compared
+            else table,
             about=about,
             measures=("interruption_loss_gpu_seconds",),
             sql=CAUSES,

@@ -186,6 +186,7 @@ def test_a_cause_that_stopped_nothing_in_the_days_before_is_told_with_none(
     told = _only(tables, "cost")
 
     assert [(2, 0)] == told.select("interruptions", "previous_interruptions").rows()
+    assert [0.0] == told["previous_lost_gpu_seconds"].to_list()
 
 
 def test_an_area_that_took_nothing_of_the_day_before_had_no_share_of_it(

@@ -586,6 +586,20 @@ def test_what_moved_ett_is_told_of_enough_attempts(
     )
 
 
+@pytest.mark.parametrize(("first", "is_drawn"), [(16, True), (23, False)])
+def test_the_week_before_is_grey_where_there_is_one(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], first: int, is_drawn: bool
+) -> None:
+    attempts = [
+        serving.Attempt(f"j{day}", 1, datetime(2026, 2, day, 9), {"effective": 600.0})
+        for day in range(first, 25)
+    ]
+    serving.publish(warehouse, serving.Warehouse(attempts=attempts))
+    page = written(capsys, "--week", WEEK, "--format", "html")
+
+    assert is_drawn == ("The week before is grey." in page)
+
+
 def test_a_team_of_few_attempts_is_not_compared(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -749,6 +749,17 @@ def test_a_day_that_is_not_over_for_sure_is_not_pruned(
     assert (2, True) == (status, f"--before {day} is too late" in capsys.readouterr().err)
 
 
+def test_a_warehouse_without_events_has_nothing_to_prune(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    ingest(tmp_path / "warehouse", tmp_path / "empty.jsonl")
+    status = warehouse_command("prune", tmp_path / "warehouse", "--before", "2026-03-20")
+
+    said = capsys.readouterr().err
+    assert (2, True) == (status, "holds no events: there is nothing to prune." in said)
+
+
 @pytest.mark.parametrize(
     ("zone", "newest", "status"),
     # the day begins at 08:00 UTC, 17 hours before; and at 10:00 UTC of the day before, 25 hours

@@ -686,4 +686,4 @@ def test_a_warehouse_that_cannot_be_written_is_refused_at_the_start(tmp_path: Pa
     refused = run(tmp_path / "file" / "warehouse", "--watch", tmp_path / "x.jsonl")
 
     assert 2 == refused.status
-    assert "Give --warehouse another folder." in refused.err
+    assert "or give --warehouse another folder." in refused.err

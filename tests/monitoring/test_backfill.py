@@ -170,6 +170,18 @@ def test_nothing_published_is_said_and_no_file_is_left(
     assert not target.exists()
 
 
+def test_a_file_that_cannot_be_written_is_said_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publish(tmp_path / "warehouse", [Attempt()])
+    status = main(["--warehouse", str(tmp_path / "warehouse"), "--backfill", "/dev/full"])
+    said = capsys.readouterr().err
+
+    assert 2 == status
+    assert "the past could not be written: [Errno 28] No space left on device" in said
+    assert said.endswith("ett-exporter: give --backfill a file that can be written\n")
+
+
 def test_what_is_no_file_of_its_own_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
     publish(tmp_path / "warehouse", [Attempt()])
     expected = backfill(tmp_path)
@@ -190,11 +202,12 @@ def test_what_is_no_file_of_its_own_is_written_to_and_stays_what_it_is(tmp_path:
     assert [expected, expected] == [kept.read_text(encoding="utf-8"), *told]
 
 
-@pytest.mark.parametrize("name", ["", "-", ".", "none/past.om"])
+@pytest.mark.parametrize("name", ["", "-", ".", "none/past.om", "loop"])
 def test_what_no_file_can_be_is_refused_before_anything_is_counted(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
     with pytest.raises(SystemExit) as ended:
         main(["--backfill", name])
 
