@@ -32,8 +32,9 @@ from ingest.collectors.training_log_identity import job_of_output
 _HEAD_BYTES = 32 * 1024
 _MOST_ENTRIES = 300  # of a folder, one of each kind of name before more of any
 _MOST_HEADS = 40
-# logs of a folder are read one after the other, and have the same neighbours but for themselves
-_FOLDERS_KEPT = 64
+# logs of a folder are read one after the other, and have the same neighbours but for themselves;
+# those of a folder a rank, all of these folders
+_FOLDERS_KEPT = 2 * _MOST_ENTRIES
 _HEADS_KEPT = 1_000
 _SETTLED_NS = 2_000_000_000  # a folder that changed since may change again and keep its time
 _LEVELS = 3
@@ -299,15 +300,9 @@ def _nearby(folder: Path, own: Path) -> list[os.DirEntry[str]]:
     """What is in a folder, and in those below it that are a part of the same run. Files of many
     ranks come behind one of each kind: the log that names the run may be the last by name.
     """
-    entries = _entries(folder)
-    parts = [
-        _entries(Path(entry.path))
-        for entry in entries
-        if entry.is_dir()
-        and is_part((*folder.parts, entry.name))
-        and Path(entry.path) not in own.parents
-    ]
-    return _kinds_first(entry for some in (entries, *parts) for entry in some)
+    found, around = _looked_into(str(folder)), {str(place) for place in own.parents}
+    parts = [_looked_into(part).entries for part in found.parts if part not in around]
+    return _kinds_first(entry for some in (found.entries, *parts) for entry in some)
 
 
 def _files(nearby: list[os.DirEntry[str]], own: Path) -> Iterator[str]:
@@ -339,31 +334,43 @@ def _run_of_log_folder(entry: os.DirEntry[str]) -> str | None:
     name = usable(named["run"]) if named else None
     if name is None:
         return None
-    below = _entries(Path(entry.path))
+    below = _looked_into(entry.path).entries
     return name if any(_OF_ATTEMPT.fullmatch(folder.name) for folder in below) else None
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What is in a folder, and those folders in it that are a part of the same run."""
+
+    entries: list[os.DirEntry[str]]
+    parts: list[str]
+
+
+def _looked_into(folder: str) -> _Folder:
     try:
         changed_ns = os.stat(folder).st_ctime_ns
     except OSError:
-        return []
+        return _Folder([], [])
     is_settled = changed_ns < time.time_ns() - _SETTLED_NS
-    return _entries_then(folder, changed_ns) if is_settled else _listed(folder)
+    return _looked_into_then(folder, changed_ns) if is_settled else _listed(folder)
 
 
 @lru_cache(_FOLDERS_KEPT)
-def _entries_then(folder: Path, _changed_ns: int) -> list[os.DirEntry[str]]:
+def _looked_into_then(folder: str, _changed_ns: int) -> _Folder:
     return _listed(folder)
 
 
-def _listed(folder: Path) -> list[os.DirEntry[str]]:
+def _listed(folder: str) -> _Folder:
     try:
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+        with os.scandir(folder) as told:
+            found = sorted(told, key=lambda entry: entry.name)
     except OSError:
-        return []
-    return _kinds_first(found)[:_MOST_ENTRIES]
+        return _Folder([], [])
+    entries, way = _kinds_first(found)[:_MOST_ENTRIES], Path(folder).parts
+    return _Folder(
+        entries,
+        [each.path for each in entries if each.is_dir() and is_part((*way, each.name))],
+    )
 
 
 def _kinds_first(entries: Iterable[os.DirEntry[str]]) -> list[os.DirEntry[str]]:

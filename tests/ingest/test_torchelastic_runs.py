@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import os
 import random
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -434,6 +436,28 @@ def test_what_stands_beside_many_logs_is_read_once(
         place_at(log)
 
     assert 40 <= len(read) < 100
+
+
+def test_logs_of_a_folder_a_rank_look_into_each_folder_a_few_times_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranks = 120
+    logs = [
+        written(tmp_path / "llm" / f"rank_{rank}", *starts(2), name="train.log")
+        for rank in range(ranks)
+    ]
+    monkeypatch.setattr(torchelastic_runs, "_SETTLED_NS", 0)
+    looked: list[object] = []
+    scandir = os.scandir
+
+    def noted(folder: str) -> Any:
+        looked.append(folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", noted)
+
+    assert {"llm"} == {place_at(log).folder for log in logs}
+    assert ranks < len(looked) < 3 * ranks
 
 
 def test_a_file_that_came_or_changed_beside_a_log_is_read_anew(
