@@ -100,7 +100,12 @@ class Patterns:
     """
 
     def __init__(self, chosen: tuple[Pattern, ...]) -> None:
-        self.marks = sorted({mark for pattern in chosen for mark in pattern.contains})
+        told = {mark for pattern in chosen for mark in pattern.contains}
+        # a line that holds a mark holds those within it: they are looked for file by file, and how
+        # long that takes to prepare grows with their number
+        self.marks = sorted(
+            mark for mark in told if not any(each in mark and each != mark for each in told)
+        )
         self.particular = tuple(
             mark
             for pattern in chosen
