@@ -25,6 +25,7 @@ _DAY_US = 86_400 * SECOND_US
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _YEARS_TRIED = 9  # two 29ths of February are at most eight years apart
+_FEW = 16  # texts that are searched one by one before a search of all of them at once is prepared
 _MOST_PREFIXES = 8  # labels and times of srun, mpirun, a container, torchrun and the trainer
 
 _COLOUR = re.compile(
@@ -267,6 +268,9 @@ def places_without_colours(line: bytes) -> list[int]:
 
 def marked(texts: Sequence[bytes], marks: Sequence[str]) -> list[int]:
     """The places of those texts that hold a mark."""
+    if len(texts) <= _FEW:
+        sought = [mark.encode() for mark in marks]
+        return [place for place, text in enumerate(texts) if any(mark in text for mark in sought)]
     try:
         told = pl.Series(texts, dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.ComputeError:  # some are no UTF-8

@@ -17,6 +17,7 @@ from ingest.collectors.lines import (
     Label,
     clock_of,
     is_day_first,
+    marked,
     pieces,
     said,
     split_bar,
@@ -377,3 +378,19 @@ def test_a_log_is_looked_through_to_its_end_for_what_its_days_mean(tmp_path: Pat
     assert [us("2025-03-12T20:00:00"), us("2025-03-13T00:00:00")] == [
         time.at_us for time in (times[0], times[-1]) if time is not None
     ]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([b"st", b"ep", b"\xff", "é".encode(), b" "])).map(b"".join))
+)
+def test_marks_are_found_alike_on_few_lines_and_on_many(texts: list[bytes]) -> None:
+    marks = ["step", "é", "ep s"]
+    holding = [
+        place
+        for place, text in enumerate(texts)
+        if any(mark in text.decode(errors="replace") for mark in marks)
+    ]
+    others = [b"p\xfft"] * 20
+
+    assert holding == marked(texts, marks)
+    assert holding == marked([*texts, *others], marks)
