@@ -19,7 +19,8 @@ parallel := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # where times are read
 zoned = $(wildcard tests/ingest/test_*_collector.py) $(addprefix tests/app/test_,freshness.py job.py words.py) \
 	$(addprefix tests/ingest/test_,calendar.py lines.py torchelastic_records.py torchelastic_runs.py) \
-	$(addprefix tests/ingest/test_training_log_,hugging_face.py jax.py loops.py megatron.py trainers.py vision.py)
+	$(addprefix tests/ingest/test_training_log_,hugging_face.py jax.py loops.py megatron.py \
+		reinforcement.py trainers.py vision.py)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile

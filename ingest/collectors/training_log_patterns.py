@@ -19,7 +19,7 @@ from ingest.events import Outcome
 
 _BUILT_IN = Path(__file__).parent.parent / "training_logs.toml"
 _KEYS = frozenset(
-    {"name", "means", "contains", "pattern", "mode", "ok", "confirmed", "part", "outcome"}
+    {"name", "means", "contains", "pattern", "mode", "ok", "confirmed", "part", "beside", "outcome"}
 )
 _GROUPS = frozenset(
     [
@@ -74,7 +74,8 @@ class Pattern:
     """A line that holds one of `contains` and that `regex` finds something in has this meaning.
 
     `mode`, `ok`, `is_confirmed` (another line tells when it is written) and `is_part` (it may have
-    begun before) are of a save, `outcome` is how the launch ended or will have ended.
+    begun before) are of a save, `outcome` is how the launch ended or will have ended. What
+    `is_beside` was over before what the line means else.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Pattern:
     ok: bool = True
     is_confirmed: bool = False
     is_part: bool = False
+    is_beside: bool = False
     outcome: Outcome | None = None
 
 
@@ -93,7 +95,7 @@ _Chosen = tuple[Pattern, tuple[bytes, ...], Callable[[bytes], re.Match[bytes] | 
 
 class Patterns:
     """Patterns in the order they are tried: of the meanings of a line the first counts, of facts
-    all do.
+    and of what is told beside them all do.
 
     `marks` are the texts of which one stands on every line that matters. Lines that hold one of
     `particular` may mean different things though only their numbers differ.
@@ -121,12 +123,13 @@ class Patterns:
         self._likely: dict[bytes, list[_Chosen]] = {}
 
     def found_in(self, text: bytes) -> list[tuple[Pattern, re.Match[bytes]]]:
-        """A line's meaning, if it has one, and then the facts that it tells."""
+        """What a line tells beside its meaning, its meaning, if it has one, and then the facts."""
         facts = []
+        beside = []
         meaning = None
         for pattern, contains, search in self._candidates(text):
             is_fact = pattern.means is Means.FACT
-            if meaning is not None and not is_fact:
+            if meaning is not None and not is_fact and not pattern.is_beside:
                 continue
             for mark in contains:  # `any` of a generator takes three times as long
                 if mark in text:
@@ -138,9 +141,11 @@ class Patterns:
                 continue
             if is_fact:
                 facts.append((pattern, found))
+            elif pattern.is_beside:
+                beside.append((pattern, found))
             else:
                 meaning = (pattern, found)
-        return facts if meaning is None else [meaning, *facts]
+        return [*beside, *facts] if meaning is None else [*beside, meaning, *facts]
 
     def _candidates(self, text: bytes) -> list[_Chosen]:
         """The patterns of which a mark may stand on a line: most lines are as one before them but
@@ -185,7 +190,7 @@ def _pattern(table: object, where: str) -> Pattern:
         raise UnusableArguments(f"{where}: {unknown[0]!r} is no key. Known: {sorted(_KEYS)}.")
     means = _one_of(where, table, "means", tuple(Means))
     outcome = _one_of(where, table, "outcome", tuple(Outcome)) if "outcome" in table else None
-    for key in ("ok", "confirmed", "part"):
+    for key in ("ok", "confirmed", "part", "beside"):
         if not isinstance(table.get(key, True), bool):
             raise UnusableArguments(f"{where}: {key} must be true or false.")
     return Pattern(
@@ -197,6 +202,7 @@ def _pattern(table: object, where: str) -> Pattern:
         ok=table.get("ok", True),
         is_confirmed=table.get("confirmed", False),
         is_part=table.get("part", False),
+        is_beside=table.get("beside", False),
         outcome=Outcome(outcome) if outcome else None,
     )
 
