@@ -1,4 +1,4 @@
-"""What the lines of verl say."""
+"""What the lines of verl, OpenRLHF, AReaL, prime-rl, xtuner and Megatron-Bridge say."""
 
 from __future__ import annotations
 
@@ -101,3 +101,89 @@ train/loss:1.2
     assert [(60.0, 41), (90.0, 42), (180.0, 43)] == steps(told)
     assert [(96.0, 156.0)] == spans(told, "checkpoint_save")
     assert "completed" == told[-1]["outcome"]
+
+
+def test_openrlhf_tells_its_global_step() -> None:
+    told = read(
+        *stamped(
+            """\
+00:30 INFO 03-01 10:00:30 [ppo_trainer.py:435] checkpoint_states: {'episode': 0, \
+'global_step': 40, 'total_consumed_prompts': 100, 'data_loader_state_dict': {}}
+02:00 INFO 03-01 10:02:00 [ppo_trainer.py:547] \u2728 Global step 41: {'policy_loss': 0.01, \
+'timing/generation': 60.0, 'timing/step_total': 80.5}
+04:00 INFO 03-01 10:04:00 [ppo_trainer.py:547] \u2728 Global step 42: {'policy_loss': 0.01, \
+'timing/generation': 60.0, 'timing/step_total': 80.5}
+05:00 INFO 03-01 10:05:00 [ppo_trainer.py:581] \u23f0 Evaluation start time: 2026-03-01 10:05:00
+06:00 INFO 03-01 10:06:00 [ppo_trainer.py:594] \u2728 Evaluation completed in 0:01:00, \
+global_step 42, eval_metrics: {}
+07:30 INFO 03-01 10:07:30 [ppo_trainer_async.py:244] Global step 43: {'policy_loss': 0.01}""",
+            "(PPOTrainer pid=47) ",
+        )
+    )
+
+    assert [(39.5, 40)] == resumed(told)
+    assert [(120.0, 41), (240.0, 42), (450.0, 43)] == steps(told)
+    assert [(300.0, 360.0)] == spans(told, "evaluation")
+
+
+def test_the_steps_of_xtuner_are_those_of_the_run() -> None:
+    told = read(
+        "[XTuner][2026-03-01 10:00:10][INFO] Resume from checkpoint: work_dirs/a/ckpt-step-40",
+        *(
+            f"[XTuner][2026-03-01 10:01:{second}][INFO] Epoch {epoch} Step {step}/1000 data_time: "
+            "0.0123 lr: 1.000000e-05 time: 9.5000 text_tokens: 4096 reduced_llm_loss: 1.23 "
+            for second, epoch, step in ((10, 1, 41), (20, 1, 42), (30, 2, 43))
+        ),
+        "[XTuner][2026-03-01 10:01:31][INFO] Training finished in 81.20 seconds",
+    )
+
+    assert [(60.5, 40)] == resumed(told)
+    assert [(60.5, 91.0)] == spans(told, "training")
+    assert [(70.0, 41), (80.0, 42), (90.0, 43)] == steps(told)
+
+
+def test_areal_tells_the_step_that_comes_next() -> None:
+    told = read(
+        *stamped(
+            """\
+00:01 Recover INFO: Recovering from StepInfo(epoch=0, epoch_step=40, global_step=40, \
+steps_per_epoch=100).
+02:00 StatsLogger INFO: Epoch 1/10 Step 41/100 Train step 41/1000 done.
+03:00 Recover INFO: Saved recover checkpoint to /x/recover_checkpoint (with_optim=True)
+03:01 StatsLogger INFO: Epoch 1/10 Step 42/100 Train step 42/1000 done.""",
+            "(AReaL) ",
+        )
+    )
+
+    assert [(120.0, 40)] == resumed(told)
+    assert [(120.0, 41), (181.0, 42)] == steps(told)
+    assert [(180.0, 180.0)] == spans(told, "checkpoint_save")
+
+
+def test_prime_rl_trains_once_its_loop_starts() -> None:
+    told = read(
+        *stamped("""\
+00:01 10:00:01    INFO Resuming training from checkpoint step 40
+00:30 10:00:30    INFO Starting training loop (max_steps=100)
+01:00 10:01:00 SUCCESS Step 41 |   30.0s | Loss 0.1234 | Entropy 0.5 | LR 1.00e-06
+01:30 10:01:30    INFO Saving checkpoint at step 42
+02:00 10:02:00 SUCCESS Step 42 |   60.0s | Loss 0.1234 | Entropy 0.5 | LR 1.00e-06
+02:31 10:02:31    INFO Writing final checkpoint
+03:31 10:03:31 SUCCESS RL trainer finished!""")
+    )
+
+    assert [(30.0, 211.0)] == spans(told, "training")
+    assert [90.0, 151.0] == [start for start, _ in spans(told, "checkpoint_save")]
+    assert "completed" == told[-1]["outcome"]
+
+
+def test_megatron_bridge_trains_once_its_loop_starts() -> None:
+    told = read(
+        *stamped("""\
+00:00 [after megatron is initialized] datetime: 2026-03-01 10:00:00
+01:00 Starting training loop at iteration 0
+03:00 [2026-03-01 10:03:00] iteration       10/    1000 | consumed samples:         1280 | \
+elapsed time per iteration (ms): 3000.0 | learning rate: 1.0E-04 | lm loss: 1.0 |""")
+    )
+
+    assert ("phase_start", "training", 60.0, None) in phases(told)
