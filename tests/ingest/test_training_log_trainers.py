@@ -244,3 +244,28 @@ def test_composer_is_read_behind_any_label(label: str) -> None:
 
     assert [(0.0, 10), (30.0, 20)] == steps(told)
     assert [(10.0, 20.0)] == spans(told, "evaluation")
+
+
+def test_an_async_save_of_torchtune_is_there_once_it_says_so() -> None:
+    lines = (
+        "02:01 Saving checkpoint asynchronously. Retrieving full state dict...",
+        "02:06 Rank 0: Trainer was blocked for 4.90 seconds for checkpointing to finish...",
+        "02:06 Saving asynchronous checkpoint took 5.00 secs",
+        "03:06 Step 30 | loss:1.2 lr:1e-05 tokens_per_second_per_gpu:1000",
+        "03:36 Rank 0: Checkpoint is saved asynchronously to /ckpt/step_20 successfully.",
+        "04:06 Step 40 | loss:1.2 lr:1e-05 tokens_per_second_per_gpu:1000",
+        "04:07 Saving checkpoint asynchronously. Retrieving full state dict...",
+        "04:12 Saving asynchronous checkpoint took 5.00 secs",
+        "05:12 Step 50 | loss:1.2 lr:1e-05 tokens_per_second_per_gpu:1000",
+    )
+    told = read(*(f"2026-03-01 10:{line}" for line in lines))
+
+    assert [(121.0, 126.0), (247.0, 252.0)] == spans(told, "checkpoint_save")
+    assert [
+        ("phase_start", 126.0, 216.0),
+        ("phase_start", 252.0, None),
+    ] == [
+        (e["event"], since(e), since({"at_us": e["end_us"]}) if "end_us" in e else None)
+        for e in told
+        if e.get("phase") == "checkpoint_upload"
+    ]
