@@ -333,3 +333,27 @@ def test_what_lightning_and_nemo_tell_of_one_save_is_one() -> None:
     )
 
     assert [(60.0, 85.0)] == spans(told, "checkpoint_save")
+
+
+def test_a_launch_of_megatron_begins_before_megatron_is_initialized() -> None:
+    told = read(
+        *(
+            line.format(minute)
+            for minute in ("00", "10")
+            for line in (
+                "using world size: 16, data-parallel size: 4, context-parallel size: 1",
+                "time to initialize megatron (seconds): 95.012",
+                "[after in-process setup and before initialize_megatron] datetime: "
+                "2026-03-01 10:{}:05.000000 ",
+                "[after in-job setup and before initialize_megatron] datetime: "
+                "2026-03-01 10:{}:20.000000 ",
+                "[after megatron is initialized] datetime: 2026-03-01 10:{}:50.000000 ",
+                "[before the start of training step] datetime: 2026-03-01 10:{}:55.000000 ",
+                " [2026-03-01 10:{}:59.000000] iteration       10/    1000 | consumed samples: "
+                "1280 | elapsed time per iteration (ms): 400.0 | lm loss: 7.4E+00 |",
+            )
+        )
+    )
+
+    assert [5.0, 605.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [55.0, 655.0] == [since(e) for e in told if e.get("phase") == "training"]
