@@ -125,6 +125,34 @@ def test_paddlenlp_tells_how_long_its_saves_and_loads_took() -> None:
     assert [(30.0, 50.3)] == spans(told, "checkpoint_save")
 
 
+def test_a_step_of_ernie_tells_more_than_one_loss() -> None:
+    told = read(
+        "[2026-03-01 10:00:30,000] [    INFO] - loss: 0.52, loss_cur_dp: 0.51, "
+        "learning_rate: 4e-05, global_step: 110, mem_allocated_gb: 13.636426, epoch: 0.1"
+    )
+
+    assert [(30.0, 110)] == steps(told)
+
+
+def test_ms_swift_tells_iterations_where_megatron_trains() -> None:
+    told = read(
+        "2026-03-01T10:00:10Z [INFO:swift] Successfully loaded Megatron model weights from: "
+        "out/v0-1/checkpoint-40",
+        "2026-03-01T10:00:50Z {'loss': 0.52, 'grad_norm': 0.4, 'learning_rate': 1e-05, "
+        "'iteration': '41/1000', 'elapsed_time': '40s', 'train_speed(s/it)': 40.0}",
+        "2026-03-01T10:01:30Z {'loss': 0.51, 'grad_norm': 0.4, 'learning_rate': 1e-05, "
+        "'iteration': '42/1000', 'elapsed_time': '1m 20s', 'train_speed(s/it)': 40.0}",
+        "2026-03-01T10:01:50Z [INFO:swift] Successfully saved Megatron model weights in "
+        "`out/v1-1/checkpoint-42`.",
+        "2026-03-01T10:02:30Z {'loss': 0.5, 'grad_norm': 0.4, 'learning_rate': 1e-05, "
+        "'iteration': '43/1000', 'elapsed_time': '2m 20s', 'train_speed(s/it)': 40.0}",
+    )
+
+    assert [(50.0, 40)] == resumed(told)
+    assert [(50.0, 41), (90.0, 42), (150.0, 43)] == steps(told)
+    assert [(110.0, 110.0)] == spans(told, "checkpoint_save")
+
+
 @pytest.mark.parametrize(
     "last",
     [
