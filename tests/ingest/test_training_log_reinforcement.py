@@ -177,6 +177,21 @@ def test_prime_rl_trains_once_its_loop_starts() -> None:
     assert "completed" == told[-1]["outcome"]
 
 
+def test_micro_steps_are_none() -> None:
+    told = read(
+        *stamped("""\
+00:05 10:00:05   DEBUG Micro Step 1/2 | Loss: 0.1234 | Entropy: 0.5
+00:10 10:00:10   DEBUG Micro Step 2/2 | Loss: 0.1234 | Entropy: 0.5
+00:15 10:00:15 SUCCESS Step 41 | Time: 15.00s | Loss: 0.1234 | Entropy: 0.5
+00:20 10:00:20   DEBUG Micro Step 1/2 | Loss: 0.1234 | Entropy: 0.5
+00:25 10:00:25   DEBUG Micro Step 2/2 | Loss: 0.1234 | Entropy: 0.5
+00:30 10:00:30 SUCCESS Step 42 | Time: 15.00s | Loss: 0.1234 | Entropy: 0.5""")
+    )
+
+    assert [(15.0, 41), (30.0, 42)] == steps(told)
+    assert 1 == len(of(told, "phase_start"))
+
+
 def test_megatron_bridge_trains_once_its_loop_starts() -> None:
     told = read(
         *stamped("""\
