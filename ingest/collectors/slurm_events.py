@@ -24,7 +24,8 @@ KEPT = (
     "JobID", "NodeList", "NNodes", "Reason", "Comment", "AdminComment", "SystemComment", "WorkDir",
     "Timelimit", "DerivedExitCode", "Reservation", "Constraints", "Restarts", "FailedNode",
 )  # fmt: skip
-NOTHING = frozenset({"", "None", "None assigned", "Unknown"})
+NO_NODES = "None assigned"  # NodeList of a row that was never given any
+NOTHING = frozenset({"", "None", NO_NODES, "Unknown"})
 _REASONS_OF_AN_END = (
     "NonZeroExitCode", "RaisedSignal", "JobLaunchFailure", "TimeLimit", "OutOfMemory", "NodeDown",
     "NodeFail", "SystemFailure", "InactiveLimit", "DeadLine", "launch",
@@ -54,7 +55,7 @@ class Told:
             return False
         if ended_us is None or ended_us > started_us:
             return True
-        if self.state == "CANCELLED":
+        if self.state == "CANCELLED" or self.row.cells.get("NodeList") == NO_NODES:
             return False
         proves_nothing = self.exit.is_clean and self.out_of_memory is None
         return not (self.state in _CAN_FAIL_TO_LAUNCH and proves_nothing)

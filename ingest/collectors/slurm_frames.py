@@ -17,7 +17,15 @@ import polars as pl
 
 from ingest.collectors.base import Reading
 from ingest.collectors.distinct import by_hour, by_row, by_value
-from ingest.collectors.slurm_events import KEPT, NOTHING, Told, gpus_of, say_how, told_by
+from ingest.collectors.slurm_events import (
+    KEPT,
+    NO_NODES,
+    NOTHING,
+    Told,
+    gpus_of,
+    say_how,
+    told_by,
+)
 from ingest.collectors.slurm_rows import Row
 from ingest.collectors.slurm_states import ENDED, LIVE, RESIZING, WAITING
 from ingest.collectors.slurm_table import STATE
@@ -57,7 +65,10 @@ def plain_jobs(cells: pl.DataFrame, reading: Reading) -> pl.DataFrame:
         _instants(cells, name, reading.timezone).alias(column) for name, column in _US.items()
     ).with_columns(_lengths(cells))
     told = told.hstack(by_row(_of(told, _ENDING_CELLS), partial(_ending, reading=reading), _ENDING))
-    has_run = pl.col("ran_in_no_time") | _ENDED.is_null() | (_ENDED > _STARTED)
+    ran_in_no_time = pl.col("ran_in_no_time")
+    if "NodeList" in cells.columns:
+        ran_in_no_time &= pl.col("NodeList") != NO_NODES
+    has_run = ran_in_no_time | _ENDED.is_null() | (_ENDED > _STARTED)
     told = told.with_columns((_STARTED.is_not_null() & ~_WAITS & has_run).alias("has_run"))
     is_unset = [
         column.is_not_null() | pl.col(name).is_in(sorted(UNSET_TIMES))

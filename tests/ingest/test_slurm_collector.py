@@ -142,6 +142,27 @@ def test_rows_that_never_ran_are_jobs_that_waited() -> None:
     assert {"job", "phase_start"} == {e["event"] for e in told if row(e) in never}
 
 
+@pytest.mark.parametrize(
+    ("state", "nodes", "kinds"),
+    [
+        ("FAILED", "None assigned", []),  # srun --immediate, where nothing is free
+        ("DEADLINE", "None assigned", []),
+        ("FAILED", "n1", ["attempt_start", "attempt_end"]),
+        ("DEADLINE", "n1", ["attempt_start", "attempt_end"]),
+    ],
+)
+def test_a_row_of_no_length_ran_only_if_it_was_given_nodes(
+    state: str, nodes: str, kinds: list[str]
+) -> None:
+    told = table(
+        "JobID|State|ExitCode|Submit|Start|End|NodeList",
+        f"1|{state}|1:0|{SUBMIT}|{START}|{START}|{nodes}",
+    )
+
+    assert ["job", "phase_start", *kinds] == [event["event"] for event in told]
+    assert START_US == told[1]["end_us"]
+
+
 def test_a_requeued_row_with_an_exit_code_leaves_its_cause_to_the_code() -> None:
     ends = of(quiet("sacct_D_P_admin.txt"), "attempt_end")
     requeued = {
