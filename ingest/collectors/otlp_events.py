@@ -137,8 +137,9 @@ def _phase(kind: EventKind, at_us: int, meaning: Meaning, attributes: Attributes
         event["stage"] = stage[:LONGEST_TEXT]
     if (step := _step(attributes)) is not None:
         event["step"] = step
-    if (mode := text(attributes.get("ett_mode"))) in _MODES:
-        event["mode"] = str(mode)
+    mode = text(attributes.get("ett_mode"))
+    if mode := mode if mode in _MODES else meaning.mode:
+        event["mode"] = mode
     if (cache := text(attributes.get("ett_cache"))) in _CACHES:
         event["cache"] = str(cache)
     if (recompiles := whole(attributes.get("ett_recompiles"))) is not None:

@@ -25,12 +25,15 @@ class Kind(StrEnum):
 
 
 class Meaning(NamedTuple):
-    """`is_plain`: any program may call something so, not only a trainer."""
+    """`is_plain`: any program may call something so, not only a trainer. `mode`: of a save whose
+    name says it.
+    """
 
     kind: Kind
     phase: Phase | None = None
     stage: str | None = None
     is_plain: bool = False
+    mode: str | None = None
 
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -60,10 +63,14 @@ _OTHER_NAMES = {
     "evaluate": Phase.EVALUATION,
     "eval": Phase.EVALUATION,
     "validation": Phase.EVALUATION,
+    "eval_loop": Phase.EVALUATION,
+    "evaluation_loop": Phase.EVALUATION,
+    "validation_loop": Phase.EVALUATION,
     "compile": Phase.PT2_COMPILE,
     "torch_compile": Phase.PT2_COMPILE,
     "startup": Phase.TRAINER_INIT,
 }
+_MODES = ("sync", "async")  # checkpoint_save_async, as nv-one-logger calls it
 # a step of these is none of training, whatever number it has
 _NO_TRAINING = frozenset(
     {"eval", "evaluate", "evaluation", "validate", "validation", "val", "test"}
@@ -88,6 +95,9 @@ def _span_names() -> dict[str, Meaning]:
         names |= {stage: Meaning(Kind.PHASE, phase, stage) for stage in stages}
     for name, phase in _OTHER_NAMES.items():
         names[name] = Meaning(Kind.PHASE, phase, is_plain="_" not in name)
+    for mode in _MODES:
+        for save in ("checkpoint_save", "save_checkpoint"):
+            names[f"{save}_{mode}"] = names[save]._replace(mode=mode)
     return names
 
 
@@ -98,6 +108,8 @@ _SPANS = _span_names()
 def span_meaning(name: str) -> Meaning | None:
     """What a span of that name is: the longest end of its name that is known."""
     words = _words(name)
+    if "_event_for_" in name:  # how nv-one-logger tells at once of an event of an open span
+        return None
     for at in range(len(words)):
         known = _SPANS.get("_".join(words[at:]))
         if known is not None:

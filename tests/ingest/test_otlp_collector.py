@@ -61,6 +61,9 @@ def test_a_span_is_a_phase_from_its_start_to_its_end() -> None:
         ("megatron.checkpoint.save", "checkpoint_save", None),
         ("megatron.evaluate", "evaluation", None),
         ("train.eval", "evaluation", None),
+        ("eval_loop", "evaluation", None),
+        ("fit.evaluation_loop", "evaluation", None),
+        ("checkpoint_save_success_event_for_checkpoint_save_sync", None, None),
         ("GET /checkpoint", None, None),
         ("", None, None),
     ],
@@ -90,6 +93,25 @@ def test_attributes_say_more_than_names() -> None:
         ("checkpoint_load", {"resumed_from_step": 40}),
         ("checkpoint_save", {"mode": "async"}),
     ] == [(event["phase"], told_beside(event)) for event in starts]
+
+
+def test_what_nv_one_logger_exports_as_spans_stands_out_of_its_training_loop() -> None:
+    told = read(
+        spans(
+            span("span_start_event_for_checkpoint_save_async", 80, 80),
+            span("training_loop", 10, 130),
+            span("validation_loop", 60, 70),
+            span("checkpoint_save_sync", 70, 75),
+            span("checkpoint_save_async", 80, 81, {"ett.mode": "neither"}),
+        )
+    )
+
+    assert [
+        ("training", us(130), None),
+        ("evaluation", us(70), None),
+        ("checkpoint_save", us(75), "sync"),
+        ("checkpoint_save", us(81), "async"),
+    ] == [(e["phase"], e["end_us"], e.get("mode")) for e in told if "phase" in e]
 
 
 def test_a_step_is_progress_when_it_is_over() -> None:
