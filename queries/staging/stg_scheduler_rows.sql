@@ -1,5 +1,6 @@
 -- One row of a scheduler's accounting as its newest dump tells it, with its chain and attempt.
--- A chain of rows is one logical job: it goes on only after a requeue (docs/adr/0004).
+-- A chain of rows is one logical job: it goes on only after a requeue (docs/adr/0004). The row
+-- before says so, or its own count of restarts: a job that had ended is requeued without a word.
 -- grain: one row per base_job_no, row_key
 with
 
@@ -13,6 +14,12 @@ told as (
         scoped.event,
         scoped.at_us,
         files.clock_us,
+        -- what stands inside a comment is escaped
+        case
+            when scoped.event = 'job'
+                then coalesce(regexp_matches(scoped.attrs, '"Restarts": "0*[1-9]'), false)
+            else false
+        end as is_restarted,
         case when scoped.row_state in (
             'PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', 'STOPPED',
             'SIGNALING', 'STAGE_OUT', 'RESV_DEL_HOLD', 'REQUEUE_FED', 'REQUEUE_HOLD'
@@ -31,6 +38,7 @@ states as (
         row_submitted_us,
         row_state,
         is_live,
+        bool_or(is_restarted) over (partition by job_no, row_key) as is_restarted,
         row_number() over (
             partition by job_no, row_key
             -- a terminal state beats a live one, then the dump taken later wins
@@ -62,6 +70,7 @@ told_rows as (
         states.row_key,
         states.row_submitted_us,
         states.row_state,
+        states.is_restarted,
         coalesce(cuts.started_us, starts.started_us) as started_us,
         -- a local submission may be told an hour too early, a start is told by the length
         coalesce(cuts.started_us, starts.started_us, states.row_submitted_us) as placed_us
@@ -107,6 +116,7 @@ chained as (
                     previous_state in (
                         'REQUEUED', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL', 'RESIZING'
                     )
+                    or (is_restarted and previous_state is not null)
                     then 0
                 else 1
             end

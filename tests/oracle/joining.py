@@ -6,6 +6,7 @@ attempt then did is measured by `tests.oracle.measures`. It is written to be rea
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -127,6 +128,7 @@ class Row:
     submitted: int
     told: list[Told]
     started: int | None
+    is_restarted: bool
 
     @property
     def is_resizing(self) -> bool:
@@ -161,7 +163,7 @@ class Chain:
 
 
 def chains_of(job_key: str, told: Iterable[Told]) -> list[Chain]:
-    """A job's rows in order, broken where one did not end in a requeue."""
+    """A job's rows in order, broken where one ended in no requeue and the next counts none."""
     rows = sorted(
         rows_of(told),
         key=lambda row: (
@@ -174,7 +176,7 @@ def chains_of(job_key: str, told: Iterable[Told]) -> list[Chain]:
     chains: list[Chain] = []
     for before, row in pairwise([None, *rows]):
         assert row is not None
-        if before is None or before.state not in GOES_ON:
+        if before is None or not (before.state in GOES_ON or row.is_restarted):
             place = len(chains) + 1
             job_id = job_key if place == 1 else f"{job_key}@{row.submitted // SECOND_US}"
             chains.append(Chain(job_key, place, job_id))
@@ -239,7 +241,14 @@ def row_of(key: str, told: list[Told]) -> Row:
         believed.fields["row_submitted_us"],
         list(slots.values()),
         None if start is None else start.fields["at_us"],
+        any(restarts_in(one.fields) > 0 for one in told),
     )
+
+
+def restarts_in(fields: Fields) -> int:
+    """How often the job was requeued before this row, as the row itself counts."""
+    said = json.loads(fields.get("attrs", "{}"))
+    return int(said.get("Restarts", 0)) if fields["event"] == "job" else 0
 
 
 def begins(one: Told) -> int | None:

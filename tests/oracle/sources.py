@@ -7,6 +7,7 @@ frequent. Never judges.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -159,27 +160,30 @@ def _tell_rows(
     held: list[_Held] = []
     tries = rng.choice((1, 1, 2, 2, 3))
     gpus = rng.choice((8, 8, 16, 0, None))
+    counts_restarts = fleet.chance(0.5)
     restart = 0
     for index in range(tries):
         submitted = now
         is_last = index == tries - 1
+        restarts = index if counts_restarts else None
         if fleet.chance(0.08):
             state = "CANCELLED" if is_last else "REQUEUED"
-            _say_row(fleet, number, cluster, submitted, state, None, None, gpus)
+            _say_row(fleet, number, cluster, submitted, state, None, None, gpus, restarts)
             now += 30 * SECOND_US
             continue
         begin = now + rng.choice((0, 1, 10, 120)) * SECOND_US
         end = begin + rng.choice((10, 60, 200, 600, 1000)) * SECOND_US
-        state = rng.choice((*ENDS, "RUNNING") if is_last else AGAIN)
+        again = (*AGAIN, "FAILED") if counts_restarts else AGAIN  # requeued when it had ended
+        state = rng.choice((*ENDS, "RUNNING") if is_last else again)
         resized = fleet.chance(0.08)
         is_known = not fleet.chance(0.08)
         if is_known and resized:
             middle = begin + (end - begin) // 2
-            _say_row(fleet, number, cluster, submitted, "RESIZING", begin, middle, 32)
+            _say_row(fleet, number, cluster, submitted, "RESIZING", begin, middle, 32, restarts)
             submitted += SECOND_US
         if is_known:
             start = begin + (end - begin) // 2 if resized and fleet.chance(0.5) else begin
-            _say_row(fleet, number, cluster, submitted, state, start, end, gpus)
+            _say_row(fleet, number, cluster, submitted, state, start, end, gpus, restarts)
         held.append(_Held(number, cluster, begin, end, restart))
         restart += 1
         now = end + rng.choice((0, 1, 10, 120)) * SECOND_US
@@ -195,6 +199,7 @@ def _say_row(
     begin: int | None,
     end: int | None,
     gpus: int | None,
+    restarts: int | None = None,
 ) -> None:
     of_row: Fields = {
         "job_id": _key_of(number, cluster),
@@ -210,7 +215,10 @@ def _say_row(
     queue: Fields = {"at_us": submitted, "event": "phase_start", "phase": "queue"}
     if queue_end is not None:
         queue["end_us"] = max(submitted, queue_end)
-    told.append(of_row | {"at_us": submitted, "event": "job", "team": "vision"})
+    job: Fields = {"at_us": submitted, "event": "job", "team": "vision"}
+    if restarts is not None:
+        job["attrs"] = json.dumps({"Restarts": str(restarts)})
+    told.append(of_row | job)
     told.append(of_row | queue)
     if begin is None or end is None:
         return

@@ -451,6 +451,15 @@ def test_1_a_chain_ends_with_any_other_end(made: Path) -> None:
     }
 
 
+def test_1_a_chain_goes_on_where_a_row_counts_a_restart(made: Path) -> None:
+    # Slurm 25.11.3 and later leave the row of a job as it ended that is requeued afterwards
+    told = numbers_of(made)
+
+    assert {"fleet:120": [1, 2], "fleet:121": [1], f"fleet:121@{seconds_of(70)}": [1]} == {
+        job: told[job] for job in told if job.startswith(("fleet:120", "fleet:121"))
+    }
+
+
 def test_2_requeued_says_no_cause_unless_its_exit_code_does(quiet: Path) -> None:
     assert [
         ("fleet:1011", "failed", 42, "unknown", "unclassified"),
@@ -1240,7 +1249,12 @@ def made_up() -> list[str]:
     ]
     for job, state in [*enumerate(REQUEUES, 100), *enumerate(FINAL, 110)]:
         told += [row(job, state, 0, 1, 60), row(job, "COMPLETED", 61, 180, 240)]
-    return sacct(*told)
+    counted = [
+        row(job, state, submitted, submitted + 1, submitted + 60, Restarts=restarts, Comment=said)
+        for job, restarts, said in ((120, "1", ""), (121, "0", '"Restarts": "2"'))
+        for state, submitted, restarts in (("FAILED", 0, "0"), ("COMPLETED", 70, restarts))
+    ]
+    return [*sacct(*told), *sacct(*counted, columns=(*COLUMNS, "Restarts", "Comment"))]
 
 
 def resized_twice() -> Story:
