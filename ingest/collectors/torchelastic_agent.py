@@ -220,9 +220,10 @@ def _die(message: Message, launch: Launch) -> Iterator[Event]:
     if death is None or message.at_us is None:
         return
     signal = _SIGNALS.get(death[1]) or (int(death[1]) if death[1].isdigit() else None)
+    # an agent that starts no workers anew ends without such a word
+    yield from launches.close_workers(launch, message.at_us)
     said = message.text.decode("utf-8", "replace").strip()
     launches.halt(launch, Stop(message.at_us, message.line, signal, message=said))
-    yield from ()
 
 
 def _close(message: Message, launch: Launch) -> Iterator[Event]:

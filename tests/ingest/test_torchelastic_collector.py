@@ -281,6 +281,21 @@ def test_a_log_of_warnings_tells_each_failure_by_its_time(tmp_path: Path) -> Non
     ]
 
 
+def test_an_agent_that_is_stopped_after_its_workers_died_had_started_others(tmp_path: Path) -> None:
+    # it waited for the other agents up to then, which a log of warnings does not say
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    died = glog(3700, SERVER, "Received 15 death signal, shutting down workers", level="W")
+    told = events_of(written(tmp_path, warning, *fails(110, 1), died))
+
+    assert [
+        (0.0, "attempt_start", 0, None),
+        (110.0, "attempt_end", 0, "failed"),
+        (110.0, "attempt_start", 1, None),
+        (3700.0, "attempt_end", 1, "failed"),
+    ] == lives(told)
+    assert [1, 15] == [end.get("exit_code") or end["signal"] for end in ends(told)]
+
+
 def test_that_an_agent_began_and_no_more_makes_no_attempt(tmp_path: Path) -> None:
     warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
     (job,) = events_of(written(tmp_path, "SLURM_JOB_ID=1153", warning))
