@@ -215,6 +215,12 @@ def _give_up(message: Message, launch: Launch) -> Iterator[Event]:
         yield from _leave(message, launch)
 
 
+def _leave_out(_message: Message, launch: Launch) -> Iterator[Event]:
+    """The others were as many as they may be: what becomes of them is not this agent's to say."""
+    launch.is_left_out = True
+    yield from ()
+
+
 def _die(message: Message, launch: Launch) -> Iterator[Event]:
     death = _DEATH.search(message.text)
     if death is None or message.at_us is None:
@@ -250,6 +256,7 @@ _MESSAGES: tuple[tuple[bytes, Callable[[Message, Launch], Iterator[Event]]], ...
     (b"Done waiting for other agents", _leave),
     (b"Error waiting on exit barrier", _give_up),
     (b"Got termination signal", _give_up),
+    (b"Rendezvous gracefully exited", _leave_out),
     (b"death signal", _die),
     (b"closing signal", _close),
     (b"Reaping worker_", _reap),

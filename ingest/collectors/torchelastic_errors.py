@@ -10,6 +10,9 @@ from ingest.collectors.json_values import part, sound
 from ingest.collectors.torchelastic_failures import LONGEST_MESSAGE
 from ingest.collectors.units import EARLIEST, LATEST, SECOND_US
 
+# what torchrun breaks off with where an agent was left out of the rendezvous up to its end: it died
+# of nothing
+_LEFT_OUT = "AttributeError: 'NoneType' object has no attribute 'is_failed'"
 _NOTHING = frozenset({"", "<NONE>", "None"})
 _SIGNAL = re.compile(r"SignalException: Process \d{1,18} got signal: (?:Signals\.)?(\d{1,3})")
 
@@ -46,6 +49,11 @@ def signal_in(message: str | None) -> int | None:
     """The signal that the agent was sent, if that is what it died of."""
     found = _SIGNAL.search(message or "")
     return int(found[1]) if found else None
+
+
+def was_left_out(message: str | None) -> bool:
+    """Whether an agent broke off as the others had no place for it."""
+    return message is not None and message.startswith(_LEFT_OUT)
 
 
 def _error(message: object, callstack: object, timestamp: object, code: object) -> Error | None:

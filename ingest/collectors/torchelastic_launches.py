@@ -44,7 +44,7 @@ class Launch:
     workers were started. `gone_us` is when it was gone at the latest, as another one took its job.
     `is_begin_told`: it said itself when it began, and its log does not just begin then. `heard_us`
     is the latest time that the trainer told in it. `has_broken_off`: it did so itself, and no line
-    tells when.
+    tells when. `is_left_out`: the others had no place for it, so that it started no workers.
     """
 
     run: Run
@@ -81,6 +81,7 @@ class Launch:
     gone_us: int | None = None
     heard_us: int | None = None
     has_broken_off: bool = False
+    is_left_out: bool = False
     _has_attempt: bool = False
     _is_first: bool = True
 
@@ -109,6 +110,8 @@ class Launch:
     @property
     def over_us(self) -> int | None:
         """When its last workers were done, died or were stopped, if it said so."""
+        if self.is_left_out:
+            return None
         if self.finished_us is not None or self.failed_us is not None:
             return self.finished_us or self.failed_us
         return None if self.stop is None else self.stop.at_us
@@ -271,7 +274,8 @@ def close(launch: Launch) -> Iterator[Event]:
     last_us = launch.seen_us
     if last_us is None and launch.failed_us is None:
         return
-    if launch._is_first and not launch.is_under_way and not launch.has_trainer:
+    has_begun = launch.is_under_way or launch.has_trainer
+    if launch.is_left_out or (launch._is_first and not has_begun):
         # that an agent began and no more: a log that keeps to warnings is silent of a good end
         is_named = launch.run.is_named(launch.run_id, launch.scheduler_job)
         if launch.began_us is not None and is_named:

@@ -25,7 +25,7 @@ from ingest.collectors.lines import (
     without_colours,
 )
 from ingest.collectors.torchelastic_checkpoints import Checkpoints, background
-from ingest.collectors.torchelastic_errors import error_in, signal_in
+from ingest.collectors.torchelastic_errors import error_in, signal_in, was_left_out
 from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import Run, run_in_path
@@ -431,6 +431,8 @@ class Reader:
     def _agent_broke_off(self, caught: Caught, told_us: int) -> Iterator[Event]:
         """`told_us` is the last time that its log tells: an agent whose workers run is silent."""
         launch = self._last
+        if was_left_out(caught.exception):
+            return
         if "ChildFailedError" in caught.exception:
             self._table.begin()
         elif launch is not None and launch.seen_us is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from ingest.collectors import torchelastic_launches as launches
 from ingest.collectors.json_values import part, sound, whole
 from ingest.collectors.lines import Clock, split_time
-from ingest.collectors.torchelastic_errors import error_in, signal_in
+from ingest.collectors.torchelastic_errors import error_in, signal_in, was_left_out
 from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import usable
@@ -160,6 +160,9 @@ def _fail(record: Record, launch: Launch, at_us: int | None) -> Iterator[Event]:
         yield from launches.fail(launch, failure, at_us)
         return
     if launch.is_logged or at_us is None:
+        return
+    if was_left_out(message):
+        launch.is_left_out = True
         return
     signal = signal_in(message)
     if signal is not None:

@@ -560,6 +560,40 @@ def test_an_agent_that_waits_for_others_in_vain_shuts_down_until_it_gives_up(
     assert (390.0, "attempt_end", 0, outcome) == lives(told)[-1]
 
 
+NO_PLACE = [  # what an agent without a place breaks off with, when the others are done
+    "Traceback (most recent call last):",
+    '  File "/venv/lib/python3.12/site-packages/torch/distributed/launcher/api.py", line 294, in f',
+    "    if result.is_failed():",
+    "AttributeError: 'NoneType' object has no attribute 'is_failed'",
+]
+
+
+def test_an_agent_that_the_others_had_no_place_for_says_nothing_of_how_they_ended(
+    tmp_path: Path,
+) -> None:
+    left = glog(217, SERVER, "Rendezvous gracefully exited: The rendezvous 'run-a' is closed")
+    waits = glog(1, SERVER, "[default] Rendezvous'ing worker group")
+    told = events_of(written(tmp_path, *begins(0), waits, left, *NO_PLACE))
+
+    assert ["job"] == [event["event"] for event in told]
+
+
+def test_an_agent_that_lost_its_place_ended_with_its_last_workers(tmp_path: Path) -> None:
+    left = glog(217, SERVER, "Rendezvous gracefully exited: The rendezvous 'run-a' is closed")
+    waits = glog(50.1, SERVER, "[default] Rendezvous'ing worker group")
+    trained = [*begins(0), *starts(2), *fails(50, 1, left=3)]
+    told = events_of(written(tmp_path, *trained, waits, left, *NO_PLACE))
+
+    assert [(0.0, "attempt_start", 0, None), (50.001, "attempt_end", 0, "failed")] == lives(told)
+
+
+def test_an_agent_without_a_place_that_keeps_to_warnings_did_not_fail(tmp_path: Path) -> None:
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    told = events_of(written(tmp_path, "SLURM_JOB_ID=1153", warning, *NO_PLACE))
+
+    assert ["job"] == [event["event"] for event in told]
+
+
 def test_an_agent_that_keeps_to_warnings_and_waits_in_vain_ends_as_its_trainer_says(
     tmp_path: Path,
 ) -> None:

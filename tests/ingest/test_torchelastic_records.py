@@ -153,6 +153,18 @@ def test_an_agent_that_broke_off_says_why(tmp_path: Path) -> None:
     assert "RendezvousClosedError" == told[-1]["message"].partition("\n")[0]
 
 
+def test_an_agent_that_the_others_had_no_place_for_says_nothing_of_how_they_ended(
+    tmp_path: Path,
+) -> None:
+    raised_last = "    if result.is_failed():\nAttributeError: 'NoneType' object has no attribute"
+    error = f"Traceback (most recent call last):\n{raised_last} 'is_failed'\n"
+    waited = record("RENDEZVOUS", 217, group_rank=None, lasted_ms=216_000.0)
+    last = [record("SUCCEEDED", 217, group_rank=None), record("FAILED", 217, error=error)]
+    told = events_of(written(tmp_path, *recorded(waited, *last)))
+
+    assert ["job"] == [event["event"] for event in told]
+
+
 @pytest.mark.parametrize("error", [None, '{"message": "<NONE>"}', "[]", "null"])
 def test_a_worker_may_die_without_a_word(tmp_path: Path, error: str | None) -> None:
     died = record("FAILED", 50, source="WORKER", rank=1, error=error)
