@@ -34,7 +34,13 @@ _HEAD = re.compile(
 _FROM_START = ("run", "launcher/api", "launcher.api")  # modules that speak before the first workers
 _STARTS = b"Starting elastic_operator with launch configs:"
 _EARLY = (_STARTS, b"starting workers for entrypoint")
-_DEATHS = (b"failed (exitcode: ", b"closing signal SIG", b" death signal, shutting down")
+_STUCK_GROUP = b"marking worker group UNHEALTHY"
+_DEATHS = (
+    b"failed (exitcode: ",
+    _STUCK_GROUP,
+    b"closing signal SIG",
+    b" death signal, shutting down",
+)
 _SIGNALS = {b"SIGHUP": 1, b"SIGINT": 2, b"SIGQUIT": 3, b"SIGKILL": 9, b"SIGTERM": 15}
 
 _RUN_ID = re.compile(rb"\s{1,8}run_id {1,40}: (\S{1,256})|--rdzv-backend=.*--rdzv-id=(\S{1,256})")
@@ -42,6 +48,7 @@ _RESULT = re.compile(rb"\s{1,8}(restart_count|group_world_size|global_ranks)=\[?
 _FAILED = re.compile(rb"failed \(exitcode: (-?\d{1,9})\) local_rank: (\d{1,9}) \(pid: (\d{1,18})\)")
 _RESTARTS = re.compile(rb"Worker group (?:FAILED|UNHEALTHY)\. (\d{1,9})/(\d{1,9}) attempts left")
 _DEATH = re.compile(rb"Received (?:Signals\.)?(\w{1,20}) death signal")
+_STUCK = re.compile(rb"Worker pid=(\d{1,18}) stuck in ")
 _REAPED = re.compile(rb"Reaping worker_(?:p?id)=\[(\d{1,18})\]")
 
 
@@ -182,6 +189,15 @@ def _fail(message: Message, launch: Launch) -> Iterator[Event]:
     yield from launches.fail(launch, failure, message.at_us)
 
 
+def _give_up_workers(message: Message, launch: Launch) -> Iterator[Event]:
+    """A worker sleeps in the kernel, where no signal reaches it: the agent starts none anew."""
+    stuck = _STUCK.search(message.text)
+    if stuck is not None:
+        said = message.text.decode("utf-8", "replace").strip()
+        failure = Failure(message.line, message.at_us, pid=int(stuck[1]), message=said)
+        yield from launches.fail(launch, failure, message.at_us)
+
+
 def _restart(message: Message, launch: Launch) -> Iterator[Event]:
     left = _RESTARTS.search(message.text)
     if left is not None and int(left[1]) <= int(left[2]):
@@ -250,6 +266,7 @@ _MESSAGES: tuple[tuple[bytes, Callable[[Message, Launch], Iterator[Event]]], ...
     (b"Rendezvous'ing worker group", _meet),
     (b"Starting worker group", _start),
     (b"failed (exitcode:", _fail),
+    (_STUCK_GROUP, _give_up_workers),
     (b"attempts left; will restart worker group", _restart),
     (b"orker group successfully finished", _finish),
     (b"Local worker group finished", _wait),
@@ -257,6 +274,8 @@ _MESSAGES: tuple[tuple[bytes, Callable[[Message, Launch], Iterator[Event]]], ...
     (b"Error waiting on exit barrier", _give_up),
     (b"Got termination signal", _give_up),
     (b"Rendezvous gracefully exited", _leave_out),
+    (b"forcefully exiting via", _give_up),
+    (b"abandoning and continuing teardown", _give_up),
     (b"death signal", _die),
     (b"closing signal", _close),
     (b"Reaping worker_", _reap),

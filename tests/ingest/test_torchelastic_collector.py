@@ -618,6 +618,27 @@ def test_a_watchdog_that_reaps_a_worker_says_so(tmp_path: Path) -> None:
     ]
 
 
+def test_a_worker_that_no_signal_reaches_fails_its_generation(tmp_path: Path) -> None:
+    local, processes = "elastic/agent/server/local_elastic_agent", "elastic/multiprocessing/api"
+    stuck = (
+        "[default] Worker pid=9000 stuck in uninterruptible sleep (D-state) for 60.1s (>= 60.0s); "
+        "marking worker group UNHEALTHY and disabling restarts."
+    )
+    closing = [
+        glog(50.1, processes, "Sending process 9000 closing signal SIGTERM", level="W"),
+        glog(80.1, processes, "Unable to shutdown process 9000 via 15, forcefully exiting via 9"),
+        glog(110.1, processes, "Process 9000 did not exit after SIGKILL within 30s; abandoning "
+             "and continuing teardown.", level="E"),
+    ]  # fmt: skip
+    log = [*begins(0), *starts(2), glog(50, local, stuck, level="E"), *closing]
+    told = events_of(written(tmp_path, *log))
+
+    assert (110.1, "attempt_end", 0, "failed") == lives(told)[-1]
+    assert ("shutdown", 50.0, 110.1, None) == phases(told)[-1]
+    assert [stuck] == [event["message"] for event in failures(told)]
+    assert 80.1 == lives(events_of(written(tmp_path, *log[:-1])))[-1][0]
+
+
 def test_an_oom_kill_of_the_node_stands_beside_the_signal(tmp_path: Path) -> None:
     oom = "slurmstepd: error: Detected 1 oom_kill event in StepId=1153.0."
     told = events_of(written(tmp_path, *begins(0), *starts(2), oom, *fails(50, -9)))
