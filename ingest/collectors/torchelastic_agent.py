@@ -243,7 +243,7 @@ def _die(message: Message, launch: Launch) -> Iterator[Event]:
         return
     signal = _SIGNALS.get(death[1]) or (int(death[1]) if death[1].isdigit() else None)
     # an agent that starts no workers anew ends without such a word
-    yield from launches.close_workers(launch, message.at_us)
+    yield from launches.outlive(launch, message.at_us)
     said = message.text.decode("utf-8", "replace").strip()
     launches.halt(launch, Stop(message.at_us, message.line, signal, message=said))
 

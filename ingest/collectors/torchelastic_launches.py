@@ -19,6 +19,7 @@ from ingest.events import Event, EventKind, Outcome, Phase
 _SIGINT = 2
 _AGENT = "torchrun agent"
 _GRACE_US = 1_000_000
+_KILLED_US = 30_000_000  # after that torchrun has killed workers that it told to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Launch:
     `is_begin_told`: it said itself when it began, and its log does not just begin then. `heard_us`
     is the latest time that the trainer told in it. `has_broken_off`: it did so itself, and no line
     tells when. `is_left_out`: the others had no place for it, so that it started no workers.
+    `closing_us` is when it first told workers that run to stop.
     """
 
     run: Run
@@ -61,6 +63,7 @@ class Launch:
     rendezvous_us: int | None = None
     workers_us: int | None = None
     ready_us: int | None = None
+    closing_us: int | None = None
     failed_us: int | None = None
     finished_us: int | None = None
     done_us: int | None = None
@@ -159,9 +162,11 @@ def rendezvous(launch: Launch, at_us: int) -> Iterator[Event]:
     if launch.failed_us is not None:
         yield from end_generation(launch)
     elif launch.workers_us is not None and launch.rendezvous_us is None:
+        from_us = launch.closing_us or at_us
+        yield from _shutdown(launch, from_us, at_us)
         launch.rejoins += 1
         launch.has_rejoined = True
-        _pause(launch, at_us)
+        _pause(launch, from_us)
     launch.rendezvous_us = at_us
 
 
@@ -171,6 +176,7 @@ def workers(launch: Launch, at_us: int) -> Iterator[Event]:
     for meeting in _meeting(launch):
         yield {**meeting, "end_us": max(meeting["at_us"], at_us)}
     launch.rendezvous_us, launch.workers_us, launch._is_first = None, at_us, False
+    launch.closing_us = None
     launch.ready_us = launch.ready_us or at_us
     if launch.pause is not None and launch.pause.until_us is None:
         launch.pause.until_us = at_us
@@ -204,10 +210,17 @@ def hear_exception(launch: Launch, failure: Failure) -> None:
     of.add(failure)
 
 
-def close_workers(launch: Launch, at_us: int | None) -> Iterator[Event]:
-    """The agent sends its workers a signal: there are some."""
+def outlive(launch: Launch, at_us: int | None) -> Iterator[Event]:
+    """The agent runs on when its workers have died: it started others."""
     if _is_later(launch, at_us):
         yield from end_generation(launch)
+
+
+def close_workers(launch: Launch, at_us: int | None) -> Iterator[Event]:
+    """The agent sends its workers a signal: there are some, and what they did is over."""
+    yield from outlive(launch, at_us)
+    if launch.failed_us is None:
+        launch.closing_us = launch.closing_us or at_us
 
 
 def halt(launch: Launch, stop: Stop) -> None:
@@ -227,17 +240,18 @@ def halt(launch: Launch, stop: Stop) -> None:
 
 def end_generation(launch: Launch) -> Iterator[Event]:
     """The workers have failed, and torchrun starts them anew."""
-    assert launch.failed_us is not None
+    failed_us = launch.failed_us
+    assert failed_us is not None
     yield from _attempt(launch)
-    yield from _failed(launch, launch.failed_us)
-    _pause(launch, launch.failed_us)
+    yield from _failed(launch, failed_us)
+    _pause(launch, _stopped_us(launch, failed_us))
     launch.failures, launch.next_failures = launch.next_failures, Failures()
-    launch.failed_us = launch.workers_us = None
+    launch.failed_us = launch.workers_us = launch.closing_us = None
     launch._has_attempt = launch._is_first = launch.has_rejoined = False
     if launch.generation is not None:
         launch.generation += 1
     if launch.keeps_to_warnings:
-        yield from _began_untold(launch)
+        yield from _began_untold(launch, failed_us + 1)
 
 
 def break_off(launch: Launch, line: int, message: str, told_us: int) -> Iterator[Event]:
@@ -254,11 +268,19 @@ def break_off(launch: Launch, line: int, message: str, told_us: int) -> Iterator
 
 def go_on(launch: Launch, at_us: int) -> Iterator[Event]:
     """The trainer speaks. All workers are dead when the agent says of one that it died: whoever
-    trains later was started anew, which an agent that keeps to warnings does not say.
+    trains later was started anew, which an agent that keeps to warnings does not say. Nor does it
+    say that it stopped them as nodes joined, but to each that it has to stop.
     """
-    may_restart = launch.keeps_to_warnings and not launch.has_broken_off
-    if may_restart and _is_later(launch, at_us):
+    if not launch.keeps_to_warnings or launch.has_broken_off:
+        return
+    if _is_later(launch, at_us):
         yield from end_generation(launch)
+    stopped_us = launch.closing_us
+    if launch.failed_us is not None or launch.is_over or stopped_us is None:
+        return
+    if at_us > stopped_us + _KILLED_US:
+        launch.pauses.append(Pause(launch.run_id, stopped_us, at_us))
+        launch.closing_us = None
 
 
 def complete(launch: Launch, at_us: int) -> Iterator[Event]:
@@ -304,20 +326,26 @@ def close(launch: Launch) -> Iterator[Event]:
         yield _event(launch, last_us, EventKind.ALIVE, None)
 
 
-def _began_untold(launch: Launch) -> Iterator[Event]:
+def _began_untold(launch: Launch, begun_us: int) -> Iterator[Event]:
     """The workers of a generation were started once the ones before them had died."""
-    pause = launch.pause
-    if pause is None:
+    if launch.pause is None:
         return
-    pause.until_us = pause.from_us + 1
+    launch.pause.until_us = begun_us
     launch._has_attempt = True
-    yield _event(launch, pause.until_us, EventKind.ATTEMPT_START, "start")
+    yield _event(launch, begun_us, EventKind.ATTEMPT_START, "start")
 
 
 def _pause(launch: Launch, from_us: int) -> None:
     launch.pause = Pause(launch.run_id, from_us)
     launch.pauses.append(launch.pause)
     launch.own_pauses.append(launch.pause)
+
+
+def _stopped_us(launch: Launch, failed_us: int) -> int:
+    """When training was over: of a worker that died the agent tells when it has stopped all others,
+    which may take them long.
+    """
+    return failed_us if launch.closing_us is None else min(launch.closing_us, failed_us)
 
 
 def _is_later(launch: Launch, at_us: int | None) -> bool:
@@ -358,7 +386,7 @@ def _failed(launch: Launch, end_us: int) -> Iterator[Event]:
     for failure in launch.failures.told:
         yield _failure(launch, failure, end_us)
     if launch.failed_us is not None:
-        yield from _shutdown(launch, launch.failed_us, end_us)
+        yield from _shutdown(launch, _stopped_us(launch, launch.failed_us), end_us)
     end = _end(launch, end_us, Outcome.FAILED)
     root = launch.failures.root()
     if root is not None:

@@ -61,6 +61,7 @@ def test_phases_go_from_the_launcher_to_the_trainer_that_is_not_seen_to_begin_tr
     assert [
         ("launcher_init", 0.0, 2.0, None),
         ("trainer_init", 2.0, None, 0),
+        ("shutdown", 50.0, 50.001, None),
         ("launcher_init", 51.0, 52.0, None),
         ("trainer_init", 52.0, None, 0),
         ("shutdown", 90.0, 92.0, None),
@@ -144,6 +145,18 @@ def test_a_pipe_that_puts_a_time_before_each_line_hides_no_cause(
     assert "ValueError: no shard" == ends(plain)[0]["message"].splitlines()[0]
     assert [end["message"] for end in ends(plain)] == [end["message"] for end in ends(told)]
     assert lives(plain) == lives(told)
+
+
+def test_workers_are_shut_down_from_when_they_are_told_to_stop(tmp_path: Path) -> None:
+    stop = glog(190, "elastic/multiprocessing/api", "Sending process 1 closing signal SIGTERM")
+    log = [*begins(0), *starts(2), *fails(140, -9, left=3, stops=30), *starts(150, restart=1)]
+    joined = [stop, *starts(221, restart=1), *fails(300, 1, stops=20)]
+    told = events_of(written(tmp_path, *log, *joined))
+
+    assert [(110.0, 140.001), (190.0, 220.0), (280.0, 300.0)] == [
+        (begin, end) for phase, begin, end, _ in phases(told) if phase == "shutdown"
+    ]
+    assert [140.001, 300.0] == [at for at, kind, _, _ in lives(told) if kind == "attempt_end"]
 
 
 def test_without_the_scheduler_a_stopped_launch_has_failed_by_its_signal(tmp_path: Path) -> None:

@@ -88,12 +88,13 @@ def test_error_files_and_the_agents_log_together_know_each_exception(
         assert raised <= said.get(attempt["generation"], set())
 
 
-def test_the_agents_log_at_the_default_level_tells_failures_only(real_logs: Path) -> None:
+def test_the_agents_log_at_the_default_level_tells_deaths_only(real_logs: Path) -> None:
     attempts = golden(real_logs, "run15_default_loglevel")["attempts"]
     told = events_of(folder(real_logs, "run15_default_loglevel") / "torchrun.stderr.log")
     ends = of(told, "attempt_end")
 
-    assert {"failure", "attempt_end"} == {event["event"] for event in told}
+    assert {None, "shutdown"} == {event.get("phase") for event in told}
+    assert {"failure", "attempt_end", "phase_start"} == {event["event"] for event in told}
     assert ["failed", "failed"] == [end["outcome"] for end in ends]
     for end, attempt, after in zip(ends, attempts, attempts[1:], strict=False):
         check_cause(attempt, end)

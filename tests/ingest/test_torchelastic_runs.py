@@ -519,6 +519,22 @@ def test_training_is_over_while_workers_are_started_anew(tmp_path: Path) -> None
     ]
 
 
+def test_training_is_over_when_workers_are_told_to_stop(tmp_path: Path) -> None:
+    processes = "elastic/multiprocessing/api"
+    stop = glog(21, processes, "Sending process 9100 closing signal SIGTERM", level="W")
+    before = [step("41:50", 1), step("41:56", 2), stop]
+    after = [step("42:45", 3), step("42:55", 4)]
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    joined = [*begins(0), *starts(2), *before, *starts(55, waits=4), *after, *finishes(80)]
+    failed = [*begins(0), *starts(2), *before, *fails(51, 1, left=3, stops=30)]
+    failed += [*starts(55, restart=1), *after, *finishes(80)]
+    silent = [warning, *before, *after]
+
+    for log in (joined, failed, silent):
+        told = trained(events_of(written(tmp_path, *log)))
+        assert [("phase_start", 13.0), ("phase_end", 21.0), ("phase_start", 68.0)] == told[:3]
+
+
 @pytest.mark.parametrize("again", [(4, 5), (3, 4), (3, 4, 5), (2, 3), (1, 2, 3), (4,), (5, 6)])
 def test_training_begins_again_with_the_first_step_after_a_failure(
     tmp_path: Path, again: tuple[int, ...]
@@ -530,7 +546,7 @@ def test_training_begins_again_with_the_first_step_after_a_failure(
 
     begun = [at for kind, at in trained(told) if kind == "phase_start"]
     assert [14.0, 68.0] == sorted({*begun})
-    assert [40.001, 80.0] == [at for kind, at in trained(told) if kind == "phase_end"]
+    assert [40.0, 80.0] == [at for kind, at in trained(told) if kind == "phase_end"]
 
 
 @pytest.mark.parametrize("seed", range(60))

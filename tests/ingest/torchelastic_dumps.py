@@ -102,15 +102,18 @@ def fails(
     left: int | None = None,
     of: int = 3,
     pid: int = 8489,
+    stops: float = 0.0,
 ) -> list[str]:
-    """The agent sees a worker die; it starts the workers anew if it says how often it still may."""
+    """The agent sees a worker die, and says so when it has stopped the others; it starts them
+    anew if it says how often it may.
+    """
     processes, server = "elastic/multiprocessing/api", "elastic/agent/server/api"
     died = (
         f"failed (exitcode: {code}) local_rank: {local_rank} (pid: {9000 + local_rank}) of binary: "
         "/usr/bin/python"
     )
     told = [
-        glog(seconds - 0.3, processes, "Sending process 9100 closing signal SIGTERM", level="W"),
+        glog(seconds - stops, processes, "Sending process 9100 closing signal SIGTERM", level="W"),
         glog(seconds, processes, died, level="E", pid=pid),
     ]
     if left is not None:
