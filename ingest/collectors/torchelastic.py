@@ -105,7 +105,7 @@ def _with_trainer(
         if isinstance(told, Sign):
             yield from reader.of_evidence(told)
         elif isinstance(told, Again):
-            reader.of_step_again(told)
+            yield from reader.of_step_again(told)
         else:
             yield from reader.of_trainer(told)
     yield from heard

@@ -154,9 +154,11 @@ class Reader:
         if not is_end or all(launch.is_silent_of_end for launch in self._begun):
             yield self._loose(event)
 
-    def of_step_again(self, again: Again) -> None:
+    def of_step_again(self, again: Again) -> Iterator[Event]:
         """Say whether the trainer's workers were started anew since it told the step before."""
         launch = self._begun_by(again.at_us)
+        if launch is not None:
+            yield from launches.go_on(launch, again.at_us)
         of = None if launch is None else _told_in(launch)
         again.is_anew = of is not None and self._training.comes_back(again.at_us, of, self._pauses)
 

@@ -742,6 +742,18 @@ def test_a_trainer_that_is_done_has_completed_where_its_agent_says_nothing_of_an
     ]
 
 
+@pytest.mark.parametrize("first", [1, 5, 6])
+def test_steps_that_are_told_again_after_a_worker_died_are_trained_again(
+    tmp_path: Path, first: int
+) -> None:
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    before = [step(f"41:{50 + n}", n) for n in range(1, 6)]
+    after = [step(f"42:{45 + n}", first + n) for n in range(5)]
+    told = events_of(written(tmp_path, warning, *before, *fails(40, 1), *after))
+
+    assert [14.0, 68.0] == [at for kind, at in trained(told) if kind == "phase_start"]
+
+
 def test_a_trainer_that_begins_anew_after_it_was_done_is_not_done(tmp_path: Path) -> None:
     log = [*silent(8489, 42), *silent(8489, 52)[:-1]]
     told = events_of(written(tmp_path, *log))
