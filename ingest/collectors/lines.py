@@ -45,6 +45,9 @@ _LABEL = re.compile(
     rb"|(?P<service>[A-Za-z][\w.-]{0,62}[-_]\d{1,4}) {1,40}\|\s?"  # docker compose
     rb"|(?P<host>[A-Za-z][\w.-]{0,62}\d):\s"
     rb"(?=\s*(?:\[|\{\"|\d{4}[-/]\d\d|[IWEFC]\d{4,8}\s|Traceback|\d+:\s))"
+    # torchrun with a template, as its documentation gives them
+    rb"|(?:\[(?P<bare>\d{1,7})\]:\s?|(?P<node>[A-Za-z][\w.-]{0,62}\d):(?P<of_node>\d{1,7}):\s)"
+    rb"(?=\[|\{\"|\d{4}[-/]\d\d|[IWEFC]\d{4,8}\s|Traceback)"
     rb")"
 )
 # what a container's runtime, or a pipe through `ts`, puts before a line, with the blank behind it
@@ -319,14 +322,15 @@ def split_bar(text: bytes) -> tuple[int | None, bytes]:
 
 
 def split_label(text: bytes) -> tuple[Label, bytes]:
-    """The label that a launcher puts before each line, and the rest: `[rank3]:`, `[default0]:` of
-    torchrun, `3: ` of srun, `[1,3]<stdout>:` of mpirun, `node1: ` of pdsh, `job-1  | ` of compose.
+    """The label that a launcher puts before each line, and the rest: `[rank3]:`, `[default0]:`,
+    `[3]:` and `node1:3: ` of torchrun, `3: ` of srun, `[1,3]<stdout>:` of mpirun, `node1: ` of
+    pdsh, `job-1  | ` of compose.
     """
     found = _LABEL.match(text)
     if found is None:
         return NOBODY, text
-    rank, local, mpi, srun, service, host = found.groups()
-    told, host = rank or mpi or srun, service or host
+    rank, local, mpi, srun, service, host, bare, node, of_node = found.groups()
+    told, host = rank or mpi or srun or bare or of_node, service or host or node
     label = Label(
         int(told) if told else None,
         int(local) if local else None,

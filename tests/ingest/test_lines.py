@@ -94,6 +94,14 @@ def test_what_a_logger_writes_right_behind_a_bar_is_found(
         (b"loss0: 2.5", Label(), b"loss0: 2.5"),
         (b"12:30 is noon and a half", Label(), b"12:30 is noon and a half"),
         (b"[default0] is a name", Label(), b"[default0] is a name"),
+        (b"[3]:2026-03-01 10:00:00 step 1", Label(3), b"2026-03-01 10:00:00 step 1"),
+        (b"[3]:[rank3]: step 1", Label(3), b"[rank3]: step 1"),
+        (b"r12i0n8:3: 2026-03-01 10:00:00 x", Label(3, host="r12i0n8"), b"2026-03-01 10:00:00 x"),
+        (b"r12i0n8:3: [rank3]: Error", Label(3, host="r12i0n8"), b"[rank3]: Error"),
+        (b"[3]:", Label(), b"[3]:"),  # an entry of torchrun's table
+        (b"[100]: loss 2.5", Label(), b"[100]: loss 2.5"),
+        (b"epoch:3: [10/99] loss 2.5", Label(), b"epoch:3: [10/99] loss 2.5"),
+        (b"r12i0n8:3:4 [0] NCCL INFO x", Label(), b"r12i0n8:3:4 [0] NCCL INFO x"),
         (b"", Label(), b""),
     ],
 )

@@ -493,6 +493,18 @@ def test_the_trainers_lines_in_the_agents_log_are_of_the_launch_that_had_begun(
     ]
 
 
+@pytest.mark.parametrize("label", ["[0]:", "r12i0n8:0: ", "[default0]:"])
+def test_the_trainers_lines_may_have_any_label_that_torchrun_documents(
+    tmp_path: Path, label: str
+) -> None:
+    lines = [f"{label}2026-11-20 05:41:{second} step {second}/99 | loss 2.5" for second in (45, 50)]
+    told = events_of(written(tmp_path, *begins(0), *starts(2), *lines, *finishes(20)))
+
+    assert [8.0, 13.0] == [
+        since_begun(event["at_us"]) for event in told if event["event"] == "progress"
+    ]
+
+
 def trained(told: list[Event]) -> list[tuple[str, float]]:
     """When training began and ended."""
     return [
