@@ -39,6 +39,7 @@ _DEATHS = (
     b"failed (exitcode: ",
     _STUCK_GROUP,
     b"closing signal SIG",
+    b"Closing process ",
     b" death signal, shutting down",
 )
 _SIGNALS = {b"SIGHUP": 1, b"SIGINT": 2, b"SIGQUIT": 3, b"SIGKILL": 9, b"SIGTERM": 15}
@@ -278,5 +279,6 @@ _MESSAGES: tuple[tuple[bytes, Callable[[Message, Launch], Iterator[Event]]], ...
     (b"abandoning and continuing teardown", _give_up),
     (b"death signal", _die),
     (b"closing signal", _close),
+    (b"Closing process ", _close),  # so it says of workers that are functions
     (b"Reaping worker_", _reap),
 )

@@ -46,7 +46,7 @@ class Launch:
     `is_begin_told`: it said itself when it began, and its log does not just begin then. `heard_us`
     is the latest time that the trainer told in it. `has_broken_off`: it did so itself, and no line
     tells when. `is_left_out`: the others had no place for it, so that it started no workers.
-    `closing_us` is when it first told workers that run to stop.
+    `closing_us` is when it first told workers that run to stop, or saw one die.
     """
 
     run: Run
@@ -196,6 +196,7 @@ def fail(launch: Launch, failure: Failure, at_us: int | None) -> Iterator[Event]
     launch.failures.add(failure)
     launch.end_line = failure.line
     if at_us is not None:
+        launch.closing_us = launch.closing_us or at_us
         launch.failed_us = at_us if launch.failed_us is None else max(launch.failed_us, at_us)
 
 
@@ -246,7 +247,7 @@ def end_generation(launch: Launch) -> Iterator[Event]:
     yield from _failed(launch, failed_us)
     _pause(launch, _stopped_us(launch, failed_us))
     launch.failures, launch.next_failures = launch.next_failures, Failures()
-    launch.failed_us = launch.workers_us = launch.closing_us = None
+    launch.failed_us = launch.workers_us = launch.closing_us = launch.done_us = None
     launch._has_attempt = launch._is_first = launch.has_rejoined = False
     if launch.generation is not None:
         launch.generation += 1

@@ -159,6 +159,27 @@ def test_workers_are_shut_down_from_when_they_are_told_to_stop(tmp_path: Path) -
     assert [140.001, 300.0] == [at for at, kind, _, _ in lives(told) if kind == "attempt_end"]
 
 
+def test_workers_that_are_functions_are_told_to_stop_in_other_words(tmp_path: Path) -> None:
+    processes = "elastic/multiprocessing/api"
+    died = "failed (exitcode: 1) local_rank: 1 (pid: 9001) of fn: train (start_method: spawn)"
+    closing = "Closing process 9000 via signal SIGTERM"
+    killed = "Unable to shutdown process 9000 via 15, forcefully exiting via 9"
+    again = "[default] Worker group FAILED. 3/3 attempts left; will restart worker group"
+    said = [(30, closing), (60, killed)]
+    stopped = [glog(at, processes, text, level="W") for at, text in said]
+    failed = [glog(at + 90, processes, text, level="W") for at, text in said]
+    failed = [glog(120, processes, died, level="E"), *failed, glog(150.1, SERVER, again)]
+    last = [glog(190, processes, died, level="E"), glog(190.1, processes, closing)]
+    log = [*begins(0), *starts(2), *stopped, *starts(65, waits=5), *failed, *starts(160)]
+    told = events_of(written(tmp_path, *log, *last, glog(220, processes, killed)))
+
+    assert [(30.0, 60.0), (120.0, 150.1), (190.0, 220.0)] == [
+        (begin, end) for phase, begin, end, _ in phases(told) if phase == "shutdown"
+    ]
+    preempted = events_of(written(tmp_path, *log, PREEMPTED.replace("05:42:37", "05:45:00")))
+    assert (203.0, "preempted") == lives(preempted)[-1][::3]
+
+
 def test_without_the_scheduler_a_stopped_launch_has_failed_by_its_signal(tmp_path: Path) -> None:
     closing = glog(60.1, "elastic/multiprocessing/api", "Sending process 1 closing signal SIGTERM")
     told = events_of(written(tmp_path, *begins(0), *starts(2), DIED, closing))
