@@ -42,7 +42,10 @@ _DEATHS = (
     b"Closing process ",
     b" death signal, shutting down",
 )
-_SIGNALS = {b"SIGHUP": 1, b"SIGINT": 2, b"SIGQUIT": 3, b"SIGKILL": 9, b"SIGTERM": 15}
+_SIGNALS = {
+    b"SIGHUP": 1, b"SIGINT": 2, b"SIGQUIT": 3, b"SIGKILL": 9, b"SIGUSR1": 10, b"SIGUSR2": 12,
+    b"SIGTERM": 15,
+}  # fmt: skip
 
 _RUN_ID = re.compile(rb"\s{1,8}run_id {1,40}: (\S{1,256})|--rdzv-backend=.*--rdzv-id=(\S{1,256})")
 _RESULT = re.compile(rb"\s{1,8}(restart_count|group_world_size|global_ranks)=\[?(\d{1,9})\b")

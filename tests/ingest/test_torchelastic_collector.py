@@ -208,6 +208,14 @@ def test_an_agent_that_was_stopped_shuts_down_from_then_on_though_it_raises_at_l
     assert [(90.0, 15)] == [(since_begun(end["at_us"]), end["signal"]) for end in ends(told)]
 
 
+@pytest.mark.parametrize(("name", "signal"), [("SIGUSR1", 10), ("SIGUSR2", 12)])
+def test_an_agent_may_be_told_to_heed_other_signals(tmp_path: Path, name: str, signal: int) -> None:
+    died = glog(60, SERVER, f"Received Signals.{name} death signal, shutting down workers")
+    told = events_of(written(tmp_path, *begins(0), *starts(2), died))
+
+    assert [("failed", signal)] == [(end["outcome"], end["signal"]) for end in ends(told)]
+
+
 def test_an_interrupt_is_a_person_who_cancels(tmp_path: Path) -> None:
     interrupted = DIED.replace("Received 15", "Received Signals.SIGINT")
     end = ends(events_of(written(tmp_path, *begins(0), *starts(2), interrupted)))[0]
