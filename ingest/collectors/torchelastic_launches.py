@@ -46,7 +46,8 @@ class Launch:
     `is_begin_told`: it said itself when it began, and its log does not just begin then. `heard_us`
     is the latest time that the trainer told in it. `has_broken_off`: it did so itself, and no line
     tells when. `is_left_out`: the others had no place for it, so that it started no workers.
-    `closing_us` is when it first told workers that run to stop, or saw one die.
+    `closing_us` is when it first told workers that run to stop, or saw one die. `stopping_us` is
+    the latest time that the trainer told while the launch was stopped.
     """
 
     run: Run
@@ -64,6 +65,7 @@ class Launch:
     workers_us: int | None = None
     ready_us: int | None = None
     closing_us: int | None = None
+    stopping_us: int | None = None
     failed_us: int | None = None
     finished_us: int | None = None
     done_us: int | None = None
@@ -130,6 +132,11 @@ class Launch:
         """Whether it came as far as the rendezvous."""
         reached = (self.rendezvous_us, self.workers_us, self.failed_us)
         return self.is_over or any(at_us is not None for at_us in reached)
+
+    @property
+    def may_be_stopping(self) -> bool:
+        """Whether it was stopped from outside, so that its workers may still save."""
+        return self.stop is not None and self.finished_us is None and self.failed_us is None
 
     def saw(self, at_us: int | None) -> None:
         """Move the latest time that anything tells."""
@@ -284,6 +291,13 @@ def go_on(launch: Launch, at_us: int) -> Iterator[Event]:
         launch.closing_us = None
 
 
+def hear_trainer(launch: Launch, at_us: int) -> None:
+    """The trainer tells a time: a launch that is stopped gives its workers some to save."""
+    launch.heard_us = max(at_us, launch.heard_us or 0)
+    if launch.stop is not None and 0 <= at_us - launch.stop.at_us <= _KILLED_US:
+        launch.stopping_us = max(at_us, launch.stopping_us or 0)
+
+
 def complete(launch: Launch, at_us: int) -> Iterator[Event]:
     """The trainer says that it is done, which may be read after all that the agent says."""
     launch.completed_us = max(at_us, launch.completed_us or 0)
@@ -396,7 +410,7 @@ def _failed(launch: Launch, end_us: int) -> Iterator[Event]:
 
 
 def _stopped(launch: Launch, stop: Stop) -> Iterator[Event]:
-    end_us = max(stop.at_us, launch.seen_us or 0)
+    end_us = max(stop.at_us, launch.seen_us or 0, launch.stopping_us or 0)
     yield from _shutdown(launch, stop.at_us, end_us)
     launch.end_line = stop.line
     outcome = stop.outcome

@@ -101,6 +101,7 @@ class Reader:
     _spoke: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_MOST_SPOKEN))
     _evidence: Evidence = field(default_factory=Evidence)
     _evidence_of: tuple[str | None, int | None] = (None, None)
+    _stopping: list[Launch] = field(default_factory=list)  # the next has begun
     _trained: Launch | None = None  # the launch that the trainer spoke in last
 
     @property
@@ -139,7 +140,7 @@ class Reader:
             if launch is not self._trained:
                 yield from self._left()
             self._trained = launch
-            launch.heard_us = max(event["at_us"], launch.heard_us or 0)
+            launches.hear_trainer(launch, event["at_us"])
             yield from launches.go_on(launch, event["at_us"])
             if event["event"] == EventKind.ATTEMPT_END:
                 yield from launches.complete(launch, event["at_us"])
@@ -208,6 +209,8 @@ class Reader:
         """What is left to say when the last line was heard."""
         if self._whole is not None:
             yield from self._error_file(1, b"\n".join(self._whole))
+        for launch in self._stopping:
+            yield from launches.close(launch)
         for launch in self._launches.values():
             self.is_silent = self.is_silent or not launch.is_under_way
             yield from launches.close(launch)
@@ -363,13 +366,20 @@ class Reader:
         """
         old = self._launches.pop(key, None)
         if old is not None:
-            yield from launches.close(old)
+            yield from self._close_launch(old)
         before = self._of_label.get((label.rank, label.host)) if label else None
         if before is not None and before is not old and before.is_over:
             for other in [other for other, launch in self._launches.items() if launch is before]:
-                yield from launches.close(self._launches.pop(other))
+                yield from self._close_launch(self._launches.pop(other))
         while len(self._launches) >= _MOST_LAUNCHES:
             yield from launches.close(self._launches.pop(next(iter(self._launches))))
+
+    def _close_launch(self, launch: Launch) -> Iterator[Event]:
+        """At once, unless lines of its trainer that are read behind may tell when it was gone."""
+        if launch.may_be_stopping and len(self._stopping) < _MOST_LAUNCHES:
+            self._stopping.append(launch)
+        else:
+            yield from launches.close(launch)
 
     def _hear_try(self) -> None:
         """A job that prints its environment before any agent speaks begins there. One that prints

@@ -36,6 +36,7 @@ from tests.ingest.torchelastic_dumps import (
     finishes,
     glog,
     launched,
+    lives,
     raised,
     record,
     recorded,
@@ -576,6 +577,26 @@ def test_launches_in_one_log_are_those_of_each_in_its_own(tmp_path: Path, seed: 
     together = written(tmp_path / "all", *(line for log in logs for line in log))
 
     assert lived(event for log in alone for event in events_of(log)) == lived(events_of(together))
+
+
+@pytest.mark.parametrize("follows", [False, True])
+def test_a_trainer_that_saves_when_it_is_stopped_has_saved(tmp_path: Path, follows: bool) -> None:
+    died = glog(40, "elastic/agent/server/api", "Received 15 death signal", level="W")
+    saved = [
+        "2026-11-20 05:42:18 saving checkpoint at iteration 2 to /c",
+        "2026-11-20 05:42:40 successfully saved checkpoint from iteration 2 to /c",
+        "2026-11-20 05:42:50 saving checkpoint at iteration 3 to /c",  # of what comes after
+    ]
+    log = [*begins(0), *starts(2), step("41:50", 1), step("41:56", 2), died, *saved]
+    next_one = [*begins(600, pid=7), *starts(602, pid=7)] if follows else []
+    told = events_of(written(tmp_path, *log, *next_one))
+
+    assert [63.0] == [at for at, kind, _, _ in lives(told) if kind == "attempt_end"]
+    assert [(40.0, 63.0)] == [
+        (since_begun(one["at_us"]), since_begun(one["end_us"]))
+        for one in told
+        if one.get("phase") == "shutdown"
+    ]
 
 
 def test_a_step_that_old_workers_tell_again_begins_no_training(tmp_path: Path) -> None:
