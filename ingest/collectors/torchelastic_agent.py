@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ingest.collectors import torchelastic_launches as launches
-from ingest.collectors.lines import Clock, split_time
+from ingest.collectors.lines import Clock, said, split_time
 from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import usable
@@ -87,7 +87,7 @@ def messages_in(number: int, line: bytes, clock: Clock) -> list[Message]:
     heads = list(_HEAD.finditer(line))
     ends = [*(head.start() for head in heads[1:]), len(line)]
     return [
-        _message(number, head, line[head.end() : end], clock)
+        _message(number, head, line[: heads[0].start()], line[head.end() : end], clock)
         for head, end in zip(heads, ends, strict=False)
     ]
 
@@ -147,10 +147,13 @@ def note(text: bytes, launch: Launch) -> bool:
     return True
 
 
-def _message(number: int, head: re.Match[bytes], text: bytes, clock: Clock) -> Message:
+def _message(
+    number: int, head: re.Match[bytes], before: bytes, text: bytes, clock: Clock
+) -> Message:
+    """`before` is what a pipe or a container's runtime put before its line."""
     time = next((told for told in head.group("glog", "bracket", "old") if told), b"")
     module = next(told for told in head.group("file", "logger", "name", "plain") if told)
-    told = split_time(time, clock) if time else None
+    told = split_time(time, clock) if time else said(before, clock)
     pid = head["pid"]
     return Message(
         number,

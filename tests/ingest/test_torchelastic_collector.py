@@ -844,6 +844,39 @@ def test_release_1_9_wrote_the_time_and_the_files_name(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("stamp", ["2026-11-20T05:4{}+0000 ", "2026-11-20T05:4{}Z stderr F "])
+def test_a_pipe_tells_the_times_that_release_2_0_did_not_write(tmp_path: Path, stamp: str) -> None:
+    server, launcher = (
+        "torch.distributed.elastic.agent.server.api",
+        "torch.distributed.launcher.api",
+    )
+    died = (
+        "torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 9)"
+    )
+    log = [
+        ("1:37", f"INFO:{launcher}:Starting elastic_operator with launch configs:"),
+        ("1:37", "  run_id           : run-a"),
+        ("1:37", ""),
+        ("1:38", f"INFO:{server}:[default] Rendezvous'ing worker group"),
+        ("1:39", f"INFO:{server}:[default] Starting worker group"),
+        ("2:37", f"ERROR:{died} of binary: /usr/bin/python"),
+        ("2:37", f"INFO:{server}:[default] Worker group FAILED. 3/3 attempts left; will restart"
+                 " worker group"),
+        ("2:38", f"INFO:{server}:[default] Rendezvous'ing worker group"),
+        ("2:39", f"INFO:{server}:[default] Starting worker group"),
+        ("3:37", f"INFO:{server}:[default] worker group successfully finished. Waiting"),
+    ]  # fmt: skip
+    told = events_of(written(tmp_path, *(f"{stamp.format(at)}{text}" for at, text in log)))
+
+    assert {"run-a"} == {event["job_id"] for event in told}
+    assert [
+        (0.0, "attempt_start", 0, None),
+        (60.0, "attempt_end", 0, "failed"),
+        (61.0, "attempt_start", 1, None),
+        (120.0, "attempt_end", 1, "completed"),
+    ] == lives(told)
+
+
 def test_release_2_0_wrote_no_times_but_in_its_last_table(tmp_path: Path) -> None:
     server = "INFO:torch.distributed.elastic.agent.server.api:[default] "
     log = [
