@@ -68,6 +68,42 @@ weighed as (
 
 ),
 
+-- who was told to stop may save and go: a log of its own tells of that
+stopped as (
+
+    select
+        job_no,
+        attempt,
+        max(last_ended_us) as stopped_us
+    from weighed
+    group by job_no, attempt
+    having
+        bool_or(launch is not null and outcome = 'failed' and coalesce(signal = 15, false))
+        and not bool_or(is_scheduler)
+
+),
+
+gone as (
+
+    select
+        stopped.job_no,
+        stopped.attempt,
+        max(greatest(events.at_us, coalesce(events.end_us, events.at_us))) as gone_us
+    from stopped
+    inner join stg_events as events
+        on
+            stopped.job_no = events.job_no
+            and stopped.attempt = events.attempt
+    where
+        events.event not in ('job', 'change')
+        and (events.phase is null or events.phase <> 'queue')
+        -- torchrun kills what is there after 30 s
+        and greatest(events.at_us, coalesce(events.end_us, events.at_us))
+        between stopped.stopped_us and stopped.stopped_us + 30000000
+    group by stopped.job_no, stopped.attempt
+
+),
+
 ranked as (
 
     select
@@ -99,17 +135,23 @@ ranked as (
 )
 
 select
-    row_no,
-    job_no,
-    attempt,
-    -- who was told to stop may go on for a while
-    case when is_scheduler then ended_us else last_ended_us end as ended_us,
-    outcome,
-    exit_code,
-    signal,
-    message,
-    category,
-    is_scheduler,
-    launch
+    ranked.row_no,
+    ranked.job_no,
+    ranked.attempt,
+    case
+        when ranked.is_scheduler then ranked.ended_us
+        else coalesce(gone.gone_us, ranked.last_ended_us)
+    end as ended_us,
+    ranked.outcome,
+    ranked.exit_code,
+    ranked.signal,
+    ranked.message,
+    ranked.category,
+    ranked.is_scheduler,
+    ranked.launch
 from ranked
-where precedence = 1
+left join gone
+    on
+        ranked.job_no = gone.job_no
+        and ranked.attempt = gone.attempt
+where ranked.precedence = 1

@@ -608,6 +608,26 @@ def test_a_step_that_old_workers_tell_again_begins_no_training(tmp_path: Path) -
     assert [("phase_start", 68.0), ("phase_end", 80.0)] == trained(told)[2:]
 
 
+@pytest.mark.parametrize(("saved", "ended", "unsaved"), [(62, 62, 0.0), (92, 41, 31.0)])
+def test_a_save_on_sigterm_that_a_log_of_the_trainers_own_tells_is_of_the_attempt(
+    tmp_path: Path, saved: int, ended: int, unsaved: float
+) -> None:
+    died = glog(40, "elastic/agent/server/api", "Received 15 death signal", level="W")
+    written(tmp_path / "llm", *begins(0), *starts(2), died, name="torchrun.log")
+    saves = [
+        f"{told_at(41)} saving checkpoint at iteration 3 to /c",
+        f"{told_at(saved)} successfully saved checkpoint from iteration 3 to /c",
+    ]
+    steps = [stepped(10 * number, number) for number in range(1, 4)]
+    written(tmp_path / "llm", *steps, *saves, name="train.log")
+    ingest(tmp_path / "warehouse", tmp_path / "llm")
+
+    assert [(datetime.fromtimestamp(BEGUN + ended, UTC).replace(tzinfo=None), "failed")] == rows(
+        tmp_path / "warehouse", "select ended_at, outcome from attempts"
+    )
+    assert [(unsaved,)] == rows(tmp_path / "warehouse", "select unsaved_seconds from attempts")
+
+
 # how torchrun was over -> its lines, and the outcome of the job
 OVER: dict[str, tuple[list[str], str]] = {
     "failed": (fails(40, 1), "failed"),
@@ -1032,8 +1052,11 @@ def a_life(
 
 
 def stepped(seconds: float, number: int) -> str:
-    at = datetime.fromtimestamp(BEGUN + seconds, UTC)
-    return f"[default0]:[{at:%F %T}][rank0][INFO] step {number}/99 | loss 2.5"
+    return f"[default0]:[{told_at(seconds)}][rank0][INFO] step {number}/99 | loss 2.5"
+
+
+def told_at(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(BEGUN + seconds, UTC):%F %T}"
 
 
 def lived(events: Iterable[Event]) -> list[tuple[object, ...]]:

@@ -56,6 +56,7 @@ CATEGORY_WHERE_NONE_IS_SAID = {
 OF_THE_SCHEDULER = {"scheduler/preempted", "scheduler/time_limit", "scheduler/node_fail"}
 GAPS_NEEDED_FOR_A_HANG = 10
 SHORTEST_HANG_US = 60 * SECOND_US
+TIME_TO_STOP_US = 30 * SECOND_US  # torchrun kills workers that are there after it
 
 Value = TypeVar("Value", int, str)
 AreaKey = tuple[str, bool]
@@ -477,7 +478,8 @@ def last_sign_of_life(events: Iterable[Event]) -> int:
 def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Event | None:
     """R3: the scheduler's end, else the latest; at one time the strongest outcome, then a said
     category before none. A launch's SIGTERM yields to an end that says why, a step that Slurm
-    cancelled and a process that had nothing to reach to a failure; all keep their time.
+    cancelled and a process that had nothing to reach to a failure; all keep their time. What got
+    a SIGTERM goes on to the last that is told in the time that it has to stop.
     """
     start = natural_start(events, allotment)
     candidates = [
@@ -507,7 +509,11 @@ def winning_end(events: Sequence[Event], allotment: Allotment = NOTHING) -> Even
     )
     if end is None or end.is_scheduler:
         return end
-    return replace(end, at=max(event.at for event in candidates))
+    ended = max(event.at for event in candidates)
+    if any(is_launch_that_got_sigterm(event) for event in candidates):
+        told = [event.newest_time for event in events if not event.is_queue]
+        ended = max(each for each in told if each <= ended + TIME_TO_STOP_US)
+    return replace(end, at=ended)
 
 
 def is_launch_that_got_sigterm(end: Event) -> bool:
