@@ -219,6 +219,16 @@ def test_an_informational_xid_is_never_a_cause_alone() -> None:
     ).rows()
 
 
+def test_a_worker_that_sleeps_in_the_kernel_is_the_hosts_doing() -> None:
+    cause = classify_message(
+        "[default] Worker pid=9000 stuck in uninterruptible sleep (D-state) for 60.1s (>= 60.0s); "
+        "marking worker group UNHEALTHY and disabling restarts."
+    )
+
+    assert cause is not None
+    assert "host/host_kernel_or_reboot" == cause.category
+
+
 @pytest.mark.parametrize("number", [13, 31, 43, 45, 68, 109])
 def test_an_xid_that_suspects_the_application_is_no_hardware_root(number: int) -> None:
     told = classify_message(f"NVRM: Xid (PCI:0000:01:00): {number}, pid=123, name=python")

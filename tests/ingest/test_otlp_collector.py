@@ -229,6 +229,19 @@ def test_a_span_that_failed_without_an_exception_says_where() -> None:
     assert [False] == [event["ok"] for event in told if "ok" in event]
 
 
+@pytest.mark.parametrize(
+    ("severity", "kind"),
+    [
+        (20, "alive"), (21, "failure"), (24, "failure"), ("SEVERITY_NUMBER_ERROR4", "alive"),
+        ("SEVERITY_NUMBER_FATAL", "failure"), ("SEVERITY_NUMBER_FATAL4", "failure"),
+    ],
+)  # fmt: skip
+def test_what_is_fatal_is_a_failure_by_number_and_by_name(severity: int | str, kind: str) -> None:
+    told = read(records(record(27, "", body="the node is going down", severity=severity)))
+
+    assert [kind] == [event["event"] for event in told]
+
+
 def test_records_tell_what_no_span_can_tell_yet() -> None:
     start = record(10, "phase_start", {"ett.span": "training"}, of=span_id(10, 60))
     told = read(
@@ -713,7 +726,7 @@ def record(
     attributes: Mapping[str, object] | None = None,
     of: str = "",
     body: str | None = None,
-    severity: int = 9,
+    severity: int | str = 9,
 ) -> dict[str, object]:
     return {
         "timeUnixNano": nano(at),
