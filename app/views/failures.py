@@ -145,38 +145,30 @@ with parts.card("Interruptions by day", "On which days were jobs stopped, and by
 left, right = st.columns([3, 2], gap="small")
 with left, parts.card("Cost, not count", "Which domain of causes took the most GPU-hours?"):
     causes = data.frame(CAUSES, *of_kind)
-    earlier = data.frame(CAUSES, *chosen.previous, counted)
     if causes.is_empty():
         st.caption(nothing)
     else:
         keys = ["failure_domain", "failure_category", "attribution"]
-        table = causes.select(*keys, "lost_gpu_seconds", "interruptions").join(
-            earlier.select(
+        table = causes.select(*keys, "lost_gpu_seconds", "interruptions")
+        if chosen.is_compared:
+            earlier = data.frame(CAUSES, *chosen.previous, counted).select(
                 *keys,
                 previous_lost_gpu_seconds="lost_gpu_seconds",
                 previous_interruptions="interruptions",
             )
-            if chosen.is_compared
-            else earlier.clear().select(*keys),
-            on=keys,
-            how="left",
-        )
+            stopped_nothing = pl.col("previous_interruptions").is_null()  # and so took nothing
+            table = table.join(earlier, on=keys, how="left").with_columns(
+                pl.when(stopped_nothing).then(0.0).otherwise("previous_lost_gpu_seconds")
+                .alias("previous_lost_gpu_seconds"),
+                pl.col("previous_interruptions").fill_null(0),
+            )  # fmt: skip
         parts.chart(
             cost(causes, colours),
             on_pick=partial(filters.choose, "cause"),
             alt="GPU-hours that interruptions took, by domain: "
             f"{alts.listed(stops.domains_told(causes))}. {about}",
             stem=chosen.stem("failures", "cost"),
-            # what has no row before stopped nothing then, and took nothing
-            table=table.with_columns(
-                pl.when(pl.col("previous_interruptions").is_null())
-                .then(0.0)
-                .otherwise("previous_lost_gpu_seconds")
-                .alias("previous_lost_gpu_seconds"),
-                previous_interruptions=pl.col("previous_interruptions").fill_null(0),
-            )
-            if chosen.is_compared
-            else table,
+            table=table,
             about=about,
             measures=("interruption_loss_gpu_seconds",),
             sql=CAUSES,

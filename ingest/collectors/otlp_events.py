@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.collectors.json_values import LONGEST_MESSAGE, LONGEST_TEXT, MOST_WHOLE
-from ingest.collectors.otlp_names import Kind, Meaning, event_kind, span_meaning
+from ingest.collectors.otlp_names import MODES, Kind, Meaning, event_kind, span_meaning
 from ingest.collectors.otlp_resource import named, rank_in
 from ingest.collectors.otlp_values import Attributes, Moment, Span, text, whole
 from ingest.events import Event, EventKind, Outcome, Phase
@@ -18,7 +18,6 @@ _FATAL = 21
 _LONGEST_SPAN = 64
 _SAVES = (Phase.CHECKPOINT_SAVE, Phase.CHECKPOINT_UPLOAD)
 _STEPS = ("ett_step", "step", "global_step", "iteration")
-_MODES = ("sync", "async")
 _CACHES = ("hit", "miss")
 
 
@@ -138,7 +137,7 @@ def _phase(kind: EventKind, at_us: int, meaning: Meaning, attributes: Attributes
     if (step := _step(attributes)) is not None:
         event["step"] = step
     mode = text(attributes.get("ett_mode"))
-    if mode := mode if mode in _MODES else meaning.mode:
+    if mode := mode if mode in MODES else meaning.mode:
         event["mode"] = mode
     if (cache := text(attributes.get("ett_cache"))) in _CACHES:
         event["cache"] = str(cache)

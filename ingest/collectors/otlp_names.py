@@ -70,7 +70,7 @@ _OTHER_NAMES = {
     "torch_compile": Phase.PT2_COMPILE,
     "startup": Phase.TRAINER_INIT,
 }
-_MODES = ("sync", "async")  # checkpoint_save_async, as nv-one-logger calls it
+MODES = ("sync", "async")
 # a step of these is none of training, whatever number it has
 _NO_TRAINING = frozenset(
     {"eval", "evaluate", "evaluation", "validate", "validation", "val", "test"}
@@ -95,7 +95,7 @@ def _span_names() -> dict[str, Meaning]:
         names |= {stage: Meaning(Kind.PHASE, phase, stage) for stage in stages}
     for name, phase in _OTHER_NAMES.items():
         names[name] = Meaning(Kind.PHASE, phase, is_plain="_" not in name)
-    for mode in _MODES:
+    for mode in MODES:  # checkpoint_save_async, as nv-one-logger calls it
         for save in ("checkpoint_save", "save_checkpoint"):
             names[f"{save}_{mode}"] = names[save]._replace(mode=mode)
     return names
@@ -107,9 +107,9 @@ _SPANS = _span_names()
 @lru_cache(maxsize=4096)
 def span_meaning(name: str) -> Meaning | None:
     """What a span of that name is: the longest end of its name that is known."""
-    words = _words(name)
     if "_event_for_" in name:  # how nv-one-logger tells at once of an event of an open span
         return None
+    words = _words(name)
     for at in range(len(words)):
         known = _SPANS.get("_".join(words[at:]))
         if known is not None:

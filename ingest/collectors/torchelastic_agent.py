@@ -200,8 +200,8 @@ def _give_up_workers(message: Message, launch: Launch) -> Iterator[Event]:
     """A worker sleeps in the kernel, where no signal reaches it: the agent starts none anew."""
     stuck = _STUCK.search(message.text)
     if stuck is not None:
-        said = message.text.decode("utf-8", "replace").strip()
-        failure = Failure(message.line, message.at_us, pid=int(stuck[1]), message=said)
+        text = message.text.decode("utf-8", "replace").strip()
+        failure = Failure(message.line, message.at_us, pid=int(stuck[1]), message=text)
         yield from launches.fail(launch, failure, message.at_us)
 
 
@@ -251,8 +251,8 @@ def _die(message: Message, launch: Launch) -> Iterator[Event]:
     signal = _SIGNALS.get(death[1]) or (int(death[1]) if death[1].isdigit() else None)
     # an agent that starts no workers anew ends without such a word
     yield from launches.outlive(launch, message.at_us)
-    said = message.text.decode("utf-8", "replace").strip()
-    launches.halt(launch, Stop(message.at_us, message.line, signal, message=said))
+    text = message.text.decode("utf-8", "replace").strip()
+    launches.halt(launch, Stop(message.at_us, message.line, signal, message=text))
 
 
 def _close(message: Message, launch: Launch) -> Iterator[Event]:
@@ -262,8 +262,8 @@ def _close(message: Message, launch: Launch) -> Iterator[Event]:
 def _reap(message: Message, launch: Launch) -> Iterator[Event]:
     reaped = _REAPED.search(message.text)
     if reaped is not None:
-        said = message.text.decode("utf-8", "replace").strip()
-        failure = Failure(message.line, message.at_us, pid=int(reaped[1]), message=said)
+        text = message.text.decode("utf-8", "replace").strip()
+        failure = Failure(message.line, message.at_us, pid=int(reaped[1]), message=text)
         launches.hear_exception(launch, failure)
     yield from ()
 

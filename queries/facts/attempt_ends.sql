@@ -43,11 +43,12 @@ weighed as (
 
     select
         *,
+        coalesce(launch is not null and outcome = 'failed' and signal = 15, false) as got_sigterm,
         launch is not null
         and case
             -- SIGTERM tells a launcher that somebody stopped the attempt, not who or why: where
             -- that is told as well, it is how the attempt ended
-            when outcome = 'failed' and coalesce(signal = 15, false)
+            when got_sigterm
                 then bool_or(outcome in ('preempted', 'timeout', 'cancelled')) over each_attempt
             -- Slurm cancels the step of which a task failed, on all its nodes: nobody else did; and
             -- a process that closed with nothing to reach may have been left by an exception
@@ -77,9 +78,7 @@ stopped as (
         max(last_ended_us) as stopped_us
     from weighed
     group by job_no, attempt
-    having
-        bool_or(launch is not null and outcome = 'failed' and coalesce(signal = 15, false))
-        and not bool_or(is_scheduler)
+    having bool_or(got_sigterm) and not bool_or(is_scheduler)
 
 ),
 

@@ -182,11 +182,14 @@ def test_a_curve_of_waits_has_none_beside_it_where_nothing_is_compared(
 def test_a_cause_that_stopped_nothing_in_the_days_before_is_told_with_none(
     weeks: Path, tables: dict[str, pl.DataFrame]
 ) -> None:
-    open_page(FAILURES, days="7", attribution="all")
+    page = open_page(FAILURES, days="7", attribution="all")
     told = _only(tables, "cost")
+    [shown] = [each.value for each in page.dataframe if "previous_interruptions" in each.value]
 
     assert [(2, 0)] == told.select("interruptions", "previous_interruptions").rows()
     assert [0.0] == told["previous_lost_gpu_seconds"].to_list()
+    assert [0] == shown["previous_interruptions"].tolist()
+    assert [0.0] == shown["previous_lost_gpu_hours"].tolist()
 
 
 def test_an_area_that_took_nothing_of_the_day_before_had_no_share_of_it(

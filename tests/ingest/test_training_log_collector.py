@@ -857,6 +857,7 @@ def test_users_add_patterns_of_their_own() -> None:
         ({"ok": "no"}, "ok must be true or false"),
         ({"confirmed": 1}, "confirmed must be true or false"),
         ({"part": 1}, "part must be true or false"),
+        ({"beside": "yes"}, "beside must be true or false"),
         ({"regex": "x"}, "'regex' is no key"),
     ],
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ingest.collectors.training_log import recognises
+import pytest
+
+from ingest.collectors.training_log import TRAINING_LOG, recognises
+from tests.ingest import both_ways
 from tests.ingest.trainer_logs import at_one, of, phases, read, resumed, spans, steps
 
 
@@ -50,6 +53,20 @@ def test_verl_tells_with_its_step_how_long_the_save_took() -> None:
     assert [(240.0, 41), (360.0, 42), (510.0, 43), (690.0, 44)] == steps(told)
     assert [(510.0, 570.2)] == spans(told, "checkpoint_save")
     assert [43, 43] == [e["step"] for e in told if e.get("phase") == "checkpoint_save"]
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_saves_of_verl_are_told_alike_however_many_lines_are_read_at_once(at_once: int) -> None:
+    times = [f"1{hour}:{minute:02}" for hour in range(8) for minute in range(60)]
+    log = [
+        f"2026-03-01T{time}:00+0000 {metrics(step, *['timing_s/save_checkpoint:9.5'][step % 9 :])}"
+        for step, time in enumerate(times, 41)
+    ]
+    lines = [line.encode() for line in log]
+    told, aside = both_ways.told(TRAINING_LOG, lines, None)
+
+    assert 2 * len(range(45, 41 + 480, 9)) == sum("checkpoint_save" in event for event in told)
+    assert (told, aside) == both_ways.told(TRAINING_LOG, lines, at_once)
 
 
 def test_what_verl_validates_lasts_until_it_goes_on() -> None:
