@@ -229,6 +229,156 @@ def test_a_worker_that_sleeps_in_the_kernel_is_the_hosts_doing() -> None:
     assert "host/host_kernel_or_reboot" == cause.category
 
 
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        (
+            "(raylet) Memory on the node (IP: 10.0.3.4) where the task (pid=8080, memory "
+            "used=46.11GB) was running was 228.40GB / 240.00GB (0.951667), which exceeds the "
+            "memory usage threshold of 0.95. Ray killed this worker",
+            "host/host_oom",
+        ),
+        (
+            "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up "
+            "environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after program start.",
+            "gpu_hardware/gpu_unavailable",
+        ),
+        (
+            "CUDA error: system has unsupported display driver / cuda driver combination",
+            "gpu_hardware/gpu_unavailable",
+        ),
+        (
+            "RuntimeError: Found no NVIDIA driver on your system.",
+            "gpu_hardware/gpu_unavailable",
+        ),
+        (
+            "jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: TPU backend setup/compile error "
+            "(Unavailable).",
+            "gpu_hardware/gpu_unavailable",
+        ),
+        (
+            "NVRM: Xid (PCI:0000:3b:00): 54, Auxiliary power is not connected to the GPU board",
+            "gpu_hardware/gpu_thermal_power",
+        ),
+        (
+            "NVRM: Xid (PCI:0000:3b:00): 8, pid=211, name=python, Channel 00000010",
+            "gpu_hardware/gpu_engine_timeout",
+        ),
+        (
+            "Memory failure: 0x7f332: Sending SIGBUS to python:22112 due to hardware memory "
+            "corruption",
+            "host/host_kernel_or_reboot",
+        ),
+        ("systemd-shutdown[1]: Rebooting.", "host/host_kernel_or_reboot"),
+        ("reboot: Restarting system", "host/host_kernel_or_reboot"),
+        ("srun: error: Aborting, io error and missing step on node 3", "scheduler/node_fail"),
+        (
+            "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was "
+            "likely closed. Did the remote server shutdown or crash?",
+            "network/rendezvous_store",
+        ),
+        (
+            "RuntimeError: Gloo connectFullMesh failed with "
+            "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error",
+            "network/rendezvous_store",
+        ),
+        (
+            "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Connect timeout.",
+            "network/rendezvous_store",
+        ),
+        (
+            "An ORTE daemon has unexpectedly failed after launch and before communicating back "
+            "to mpirun.",
+            "network/mpi_runtime",
+        ),
+        ("mount.nfs: Connection timed out", "storage/fs_mount_or_stale"),
+        (
+            "google.resumable_media.common.InvalidResponse: ('Request failed with status code', "
+            "503, 'Expected one of', <HTTPStatus.OK: 200>)",
+            "storage/object_store",
+        ),
+        ("gcsfs.retry.HttpError: Internal Error, 500", "storage/object_store"),
+        (
+            "ValueError: UNAVAILABLE: CURL error[28] Timeout was reached: GET "
+            "https://storage.googleapis.com/storage/v1/b/ckpt/o/step_100",
+            "storage/object_store",
+        ),
+        (
+            "tensorflow.python.framework.errors_impl.UnavailableError: Error executing an HTTP "
+            "request: libcurl code 56 meaning 'Failure when receiving data' when reading "
+            "gs://bucket/ckpt",
+            "storage/object_store",
+        ),
+        (
+            "OSError: When reading information for key 'data/0.parquet' in bucket 'train': AWS "
+            "Error NETWORK_CONNECTION during HeadObject operation: curlCode: 28",
+            "storage/object_store",
+        ),
+        (
+            "obstore.exceptions.GenericError: Generic S3 error: Error after 10 retries in 182.1s",
+            "storage/object_store",
+        ),
+        (
+            "huggingface_hub.errors.HfHubHTTPError: 504 Server Error: Gateway Time-out for url: "
+            "https://huggingface.co/api/models/x",
+            "storage/object_store",
+        ),
+        (
+            "requests.exceptions.HTTPError: 404 Client Error: Not Found for url: "
+            "https://huggingface.co/x/resolve/main/config.json",
+            "user_code/file_not_found",
+        ),
+        ("RuntimeError: Triton Error [CUDA]: out of memory", "user_code/gpu_oom"),
+        ("RuntimeError: Triton Error [CUDA]: invalid argument", "user_code/compile_triton"),
+        (
+            "RuntimeError: Triton Error [CUDA]: an illegal memory access was encountered",
+            "user_code/illegal_memory_access",
+        ),
+        (
+            "RuntimeError: Cannot find a working triton installation.",
+            "user_code/import_or_dependency",
+        ),
+        (
+            "AssertionError: Torch not compiled with CUDA enabled",
+            "user_code/import_or_dependency",
+        ),
+        (
+            "RuntimeError: [Rank 0]: Ranks 1, 3 failed to pass monitoredBarrier in 1800000 ms",
+            "cascade/nccl_timeout",
+        ),
+        (
+            "jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: The following tasks are unhealthy "
+            "(stopped sending heartbeats): /job:jax_worker/replica:0/task:14",
+            "cascade/peer_rank_failed",
+        ),
+        (
+            "coordination_service_agent.cc:369] Polled an error from coordination service (this "
+            "can be an error from this or another task).",
+            "cascade/peer_rank_failed",
+        ),
+    ],
+    ids=lambda value: None if "/" in value and " " not in value else value[:40],
+)
+def test_what_a_library_says_of_its_failure_is_told_its_category(text: str, category: str) -> None:
+    cause = classify_message(text)
+
+    assert cause is not None
+    assert category == cause.category
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[WARNING] [engine.py:2750:load_checkpoint] Unable to find latest file at /ckpt/latest, if "
+        "trying to load latest checkpoint please ensure this file exists or pass an explicit "
+        "checkpoint tag when loading a checkpoint.",
+        "Checkpoint not found in /ckpt/run1, starting from scratch",
+    ],
+)
+def test_a_run_that_begins_without_a_checkpoint_failed_to_load_none(text: str) -> None:
+    assert None is classify_message(text)
+
+
 @pytest.mark.parametrize("number", [13, 31, 43, 45, 68, 109])
 def test_an_xid_that_suspects_the_application_is_no_hardware_root(number: int) -> None:
     told = classify_message(f"NVRM: Xid (PCI:0000:01:00): {number}, pid=123, name=python")
