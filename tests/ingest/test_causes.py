@@ -272,6 +272,7 @@ def test_a_worker_that_sleeps_in_the_kernel_is_the_hosts_doing() -> None:
         ("systemd-shutdown[1]: Rebooting.", "host/host_kernel_or_reboot"),
         ("reboot: Restarting system", "host/host_kernel_or_reboot"),
         ("srun: error: Aborting, io error and missing step on node 3", "scheduler/node_fail"),
+        ("srun: error: Cannot communicate with node 3.  Aborting job.", "scheduler/node_fail"),
         (
             "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was "
             "likely closed. Did the remote server shutdown or crash?",
