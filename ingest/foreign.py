@@ -94,6 +94,18 @@ _FOREIGN = (
         r"\"(?:time|stream|date|kubernetes)\"\s*:",
     ),
     _foreign(
+        "lines of a log inside Loki's JSON",
+        """Take them out: jq -r '.timestamp + " " + .line' FILE | sort -s -k1,1 > train.log""",
+        r"\"labels\"\s*:",
+        r"\"line\"\s*:\s*\"",
+        r"\"timestamp\"\s*:\s*\"",
+    ),
+    _foreign(
+        "lines of a log inside the journal's JSON",
+        "Dump again: journalctl -o short-iso-precise -u UNIT > train.log",
+        r"\"__REALTIME_TIMESTAMP\"\s*:",
+    ),
+    _foreign(
         "lines of a log inside Cloud Logging's JSON",
         """Take them out: jq -r '.[] | .timestamp + " " + .textPayload' FILE > train.log""",
         r"\"textPayload\"\s*:",

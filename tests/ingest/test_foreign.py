@@ -71,6 +71,14 @@ BESIDE = "a system of MLPerf. It is no dump: logs of its results are read with i
         ('{"log":"step 1 loss 2.3\\n","stream":"stdout","time":"2026-03-02T09:00:01Z"}\n', WRAPPED),
         ('{"date":1772442001.5,"log":"step 1 loss 2.3"}\n', WRAPPED),
         (
+            '{"labels":{"pod":"a-0"},"line":"step 1","timestamp":"2026-03-02T09:00:01Z"}\n',
+            "lines of a log inside Loki's JSON. Take them out: jq ",
+        ),
+        (
+            '{"__REALTIME_TIMESTAMP":"1772442001000000","_PID":"7","MESSAGE":"step 1"}\n',
+            "lines of a log inside the journal's JSON. Dump again: journalctl -o short-iso-precise",
+        ),
+        (
             '[{"textPayload": "step 1", "timestamp": "2026-03-02T09:00:01Z"}]',
             "lines of a log inside Cloud Logging's JSON. Take them out: jq ",
         ),
