@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest.collectors.training_log_patterns import patterns
 from tests.ingest.trainer_logs import (
     DAY,
     NANOGPT,
@@ -635,3 +636,109 @@ def test_a_rank_that_tells_its_last_step_late_does_not_train_again() -> None:
     assert [("phase_start", 0.0), ("phase_end", 1.0)] == [
         (kind, at) for kind, _, at, _ in phases(told)
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "told"),
+    [
+        (
+            "[exiting program at iteration 500] datetime: 2026-03-01 10:00:00",
+            "Megatron-LM: train loop is left",
+            {},
+        ),
+        (
+            "    will not load any checkpoints and will start from random",
+            "Megatron-LM: no checkpoint",
+            {},
+        ),
+        (
+            "AssertionError: Rank 3: found NaN in local forward loss calculation. Device: 3",
+            "Megatron-LM: loss is not finite",
+            {},
+        ),
+        (
+            "steps: 20 loss: 6.9531 iter time (s): 1.234 samples/sec: 25.932",
+            "DeepSpeed: step of a pipeline",
+            {"step": "20", "seconds": "1.234"},
+        ),
+        (
+            "steps: 20 loss: 6.9531 lm_loss: 6.1000 router_balance_loss: 0.7531 z_loss: 0.1000 "
+            "iter time (s): 1.234 samples/sec: 25.932",
+            "DeepSpeed: step of a pipeline",
+            {"step": "20", "seconds": "1.234"},
+        ),
+        (
+            "[2026-03-01 10:00:00,100] [INFO] [launch.py:351:main] Process 4044 exits "
+            "successfully.",
+            "DeepSpeed: a process ends",
+            {},
+        ),
+        (
+            "[titan] 2026-03-01 10:00:00,100 - root - INFO - validate step: 10  loss:  3.2101  "
+            "memory: 40.11GiB(42.22%)  tps: 8,012",
+            "torchtitan: evaluated",
+            {},
+        ),
+        (
+            "[titan] 2026-03-01 10:00:00,100 - root - INFO - Saving a model only checkpoint in "
+            "torch.bfloat16 at last step, step 644.",
+            "torchtitan: saving the last step",
+            {"step": "644"},
+        ),
+        (
+            "[titan] 2026-03-01 10:00:00,100 - root - INFO - No checkpoint was provided, this is "
+            "a fresh start.",
+            "torchtitan: no checkpoint",
+            {},
+        ),
+        ("Resuming training from out", "nanoGPT: loading", {}),
+        (
+            "2026/03/01 10:00:00 - mmengine - INFO - resumed epoch: 3, iter: 3000",
+            "OpenMMLab: resumed",
+            {"step": "3000"},
+        ),
+        (
+            "2026-03-01 10:00:00 | INFO | fairseq.trainer | Preparing to load checkpoint "
+            "ckpt/checkpoint_last.pt",
+            "fairseq: loading",
+            {},
+        ),
+        (
+            "2026-03-01 10:00:00 | INFO | fairseq.trainer | Loaded checkpoint "
+            "ckpt/checkpoint_last.pt (epoch 2 @ 1200 updates)",
+            "fairseq: loaded",
+            {"step": "1200"},
+        ),
+        (
+            "2026-03-01 10:00:00 | INFO | fairseq_cli.train | done training in 432.1 seconds",
+            "fairseq: train loop is done",
+            {},
+        ),
+        (
+            "[XTuner][2026-03-01 10:00:00][INFO] No checkpoint to resume from.",
+            "xtuner: no checkpoint",
+            {},
+        ),
+        (
+            "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-01T10:00:00 DUE TO NODE "
+            "FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
+            "Slurm: node failure",
+            {"at": "2026-03-01T10:00:00"},
+        ),
+        (
+            "srun: error: n1: tasks 0-7: Exited with exit code 1",
+            "Slurm: a task died",
+            {},
+        ),
+        ("Fatal Python error: Segmentation fault", "crash", {}),
+    ],
+)
+def test_a_line_is_of_the_pattern_of_its_trainer(
+    line: str, name: str, told: dict[str, str]
+) -> None:
+    [(pattern, match)] = patterns(()).found_in(line.encode())
+
+    assert name == pattern.name
+    assert told == {
+        group: text.decode() for group, text in match.groupdict().items() if text is not None
+    }
