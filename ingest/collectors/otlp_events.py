@@ -17,7 +17,7 @@ from ingest.events import Event, EventKind, Outcome, Phase
 _FATAL = 21
 _LONGEST_SPAN = 64
 _SAVES = (Phase.CHECKPOINT_SAVE, Phase.CHECKPOINT_UPLOAD)
-_STEPS = ("ett_step", "step", "global_step", "iteration")
+_STEPS = ("ett_step", "step", "global_step", "iteration", "current_iteration")
 _CACHES = ("hit", "miss")
 
 

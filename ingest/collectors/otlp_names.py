@@ -51,6 +51,13 @@ _STAGES = {
     ),
     Phase.SHUTDOWN: ("model_publish",),
 }
+# as nv-one-logger calls them
+_OTHER_STAGES = {
+    "distributed_code_initialization": "process_group_init",
+    "data_loader_initialization": "preproc_creation",
+    "model_initialization": "train_module_creation",
+    "optimizer_initialization": "train_module_creation",
+}
 _OTHER_NAMES = {
     "train": Phase.TRAINING,
     "train_loop": Phase.TRAINING,
@@ -66,6 +73,7 @@ _OTHER_NAMES = {
     "eval_loop": Phase.EVALUATION,
     "evaluation_loop": Phase.EVALUATION,
     "validation_loop": Phase.EVALUATION,
+    "testing_loop": Phase.EVALUATION,
     "compile": Phase.PT2_COMPILE,
     "torch_compile": Phase.PT2_COMPILE,
     "startup": Phase.TRAINER_INIT,
@@ -93,6 +101,8 @@ def _span_names() -> dict[str, Meaning]:
         names[phase] = Meaning(Kind.PHASE, phase, is_plain="_" not in phase)
     for phase, stages in _STAGES.items():
         names |= {stage: Meaning(Kind.PHASE, phase, stage) for stage in stages}
+    for name, stage in _OTHER_STAGES.items():
+        names[name] = names[stage]
     for name, phase in _OTHER_NAMES.items():
         names[name] = Meaning(Kind.PHASE, phase, is_plain="_" not in name)
     for mode in MODES:  # checkpoint_save_async, as nv-one-logger calls it

@@ -99,19 +99,23 @@ def test_what_nv_one_logger_exports_as_spans_stands_out_of_its_training_loop() -
     told = read(
         spans(
             span("span_start_event_for_checkpoint_save_async", 80, 80),
+            span("model_initialization", 2, 8),
             span("training_loop", 10, 130),
             span("validation_loop", 60, 70),
-            span("checkpoint_save_sync", 70, 75),
+            span("checkpoint_save_sync", 70, 75, {"current_iteration": 400}),
             span("checkpoint_save_async", 80, 81, {"ett.mode": "neither"}),
         )
     )
 
+    phases = [event for event in told if "phase" in event]
+
     assert [
-        ("training", us(130), None),
-        ("evaluation", us(70), None),
-        ("checkpoint_save", us(75), "sync"),
-        ("checkpoint_save", us(81), "async"),
-    ] == [(e["phase"], e["end_us"], e.get("mode")) for e in told if "phase" in e]
+        ("trainer_init", us(8), "train_module_creation", None),
+        ("training", us(130), None, None),
+        ("evaluation", us(70), None, None),
+        ("checkpoint_save", us(75), "sync", 400),
+        ("checkpoint_save", us(81), "async", None),
+    ] == [(e["phase"], e["end_us"], e.get("stage", e.get("mode")), e.get("step")) for e in phases]
 
 
 def test_a_step_is_progress_when_it_is_over() -> None:
