@@ -111,9 +111,10 @@ def made_of_beside(mine: pl.DataFrame, wait: str) -> pl.DataFrame:
 
 is_made = False
 for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.items(), strict=True):
+    doing = "recovering" if wait == "recovery" else "starting"
     with (
         column,
-        parts.card(f"What {name.lower()} is made of", "Which part of starting takes its time?"),
+        parts.card(f"What {name.lower()} is made of", f"Which part of {doing} takes its time?"),
     ):
         areas = data.frame(waits.AREAS, team, workload, first, newest, "any")
         mine = areas.filter(pl.col("wait") == wait).drop("wait")
