@@ -217,7 +217,7 @@ def _weight(sign: Sign | Step | Trace) -> str | bool:
         return True
     if isinstance(sign, Trace):
         return sign.at_us is not None and _TRAINER.search(sign.message) is not None
-    if sign.means in (Means.FACT, Means.FAILURE, Means.END):
+    if sign.means in (Means.FACT, Means.FAILURE, Means.END, Means.STEP):
         return False
     return sign.at_us is not None or sign.pattern.name
 

@@ -11,7 +11,7 @@ import polars as pl
 from ingest.collectors.lines import NOBODY, Label
 from ingest.collectors.training_log_failures import Failures, last_word, says_more
 from ingest.collectors.training_log_patterns import Means
-from ingest.collectors.training_log_shapes import Step, length_us
+from ingest.collectors.training_log_shapes import MINUTE_US, Step, length_us
 from ingest.collectors.training_log_signs import Sign
 from ingest.collectors.training_log_spans import Spans
 from ingest.collectors.training_log_steps import Steps
@@ -62,6 +62,7 @@ class Launch:
             Means.LOADED: self._loaded,
             Means.TRAINING: self._training,
             Means.TRAINED: self._trained,
+            Means.STEP: self._stepped,
             Means.SAVING: self._saving,
             Means.SAVED: self._saved,
             Means.PERSISTED: self._persisted,
@@ -174,6 +175,11 @@ class Launch:
             *self._spans.went_on(sign.label, sign.at_us),
             _phase(EventKind.PHASE_START, Phase.TRAINING, self.training_us),
         ]
+
+    def _stepped(self, sign: Sign) -> list[Event]:
+        """A step is done, and it is not told when: what was saved before it is written."""
+        step = _number(sign)
+        return [] if self.steps or step is None else self._spans.outlived(sign.label, step)
 
     def _trained(self, sign: Sign) -> list[Event]:
         if sign.outcome is not None:
@@ -352,4 +358,10 @@ def _number(sign: Sign, group: str = "step") -> int | None:
 def _length_us(sign: Sign) -> int | None:
     if "ms" in sign.told:
         return length_us(sign.told["ms"], MILLISECOND_US)
-    return length_us(sign.told.get("seconds"), SECOND_US)
+    parts = [
+        length_us(sign.told[name], unit_us)
+        for name, unit_us in (("hours", 60 * MINUTE_US), ("minutes", MINUTE_US))
+        if name in sign.told
+    ]
+    seconds = length_us(sign.told.get("seconds"), SECOND_US)
+    return None if seconds is None else seconds + sum(part or 0 for part in parts)

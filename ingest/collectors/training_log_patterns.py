@@ -30,6 +30,8 @@ _GROUPS = frozenset(
         "epoch_steps",
         "samples",
         "seconds",
+        "minutes",
+        "hours",
         "ms",
         "run",
         "scheduler_job",

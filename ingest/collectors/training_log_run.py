@@ -91,6 +91,9 @@ class Run:
                 self._open(begun_us)
             self._learn(sign.told)
             return
+        if sign.means is Means.STEP:
+            yield from self._placed([] if self._launch is None else self._launch.hear(sign))
+            return
         self.is_year_guessed |= sign.is_year_guessed
         self.must_have_trained |= sign.means in _WHILE_TRAINING
         self.has_saved |= sign.means in _OF_STATE

@@ -50,7 +50,7 @@ class Sign(NamedTuple):
     """A line that a pattern finds something in, with the groups of the pattern.
 
     `at_us` is None where the line tells no time; `before_us` is that of the nearest line before
-    it that tells one.
+    it that tells one. A step without a time is a sign too.
     """
 
     means: Means
@@ -248,6 +248,9 @@ class Signs:
                     if len(found) == 1 and is_plain and _is_digit_by_digit(match):
                         self._shapes.learn(line, step, match, told.text)
                     yield step
+                elif told.at_us is None and (counted := _number(match, done)) is not None:
+                    sign = self._sign(index, number, told, pattern, match)
+                    yield sign._replace(told={"step": str(counted)})
             else:
                 yield self._sign(index, number, told, pattern, match)
 
@@ -355,10 +358,10 @@ def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
     """The step of a line that tells its time; without a number of its own it has the one of the
     progress bar before it.
     """
-    groups = match.groupdict()
-    step = _counted(groups) if groups.get("step") else done
+    step = _number(match, done)
     if told.at_us is None or step is None:
         return None
+    groups = match.groupdict()
     ms, seconds = groups.get("ms"), groups.get("seconds")
     each = ms or seconds
     return Step(
@@ -370,6 +373,11 @@ def _step(told: Said, match: re.Match[bytes], done: int | None) -> Step | None:
         MILLISECOND_US if ms else SECOND_US,
         told.is_year_guessed,
     )
+
+
+def _number(match: re.Match[bytes], done: int | None) -> int | None:
+    groups = match.groupdict()
+    return _counted(groups) if groups.get("step") else done
 
 
 def _counted(groups: Mapping[str, bytes | None]) -> int | None:

@@ -166,6 +166,17 @@ class Spans:
             > (_LONGEST_PART_US if is_part and not span.is_of_parts else _RANKS_APART_US)
         ]
 
+    def outlived(self, label: Label, step: int) -> list[Event]:
+        """A rank has done a later step than what it saved: the save is over."""
+        return [
+            self._close(key)
+            for key, span in list(self._open.items())
+            if key[0] is Phase.CHECKPOINT_SAVE
+            and key[1] in (self._voice(label), None)
+            and span.step is not None
+            and span.step < step
+        ]
+
     def close(self) -> list[Event]:
         """The launch is over: what was not done by then stays without an end, and so does what
         was still being written, where a line would have told that it is written.

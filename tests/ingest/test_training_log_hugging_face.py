@@ -176,6 +176,69 @@ def test_a_save_of_the_trainer_lasts_until_its_last_part_is_written(last: str) -
     assert [(60.5, 120.5)] == spans(told, "checkpoint_save")
 
 
+_SAVING = "[INFO|trainer.py:4149] 2026-03-01 10:01:10,000 >> Saving model checkpoint to out/"
+_WRITTEN = "[INFO|modeling_utils.py:3639] 2026-03-01 10:01:10,500 >> Model weights saved in out/"
+_BAR = "\r {0}%|███   | {0}/100 [01:{0}<01:06,  3.34s/it]"
+
+
+@pytest.mark.parametrize(
+    ("later", "is_over"),
+    [
+        (f"{_BAR.format(25)}\r{' ' * 40}\r{{'loss': '4.315', 'epoch': '0.025'}}", True),
+        # what was held back from before the save
+        (f"{_BAR.format(20)}\r{' ' * 40}\r{{'loss': '4.315', 'epoch': '0.020'}}", False),
+        ("{'loss': '4.315', 'epoch': '0.025'}", False),
+    ],
+)
+def test_a_save_is_written_where_a_step_is_done_after_it_that_tells_no_time(
+    later: str, is_over: bool
+) -> None:
+    told = read(
+        "[INFO|trainer.py:1618] 2026-03-01 10:00:00,000 >> ***** Running training *****",
+        f"{_BAR.format(20)}{_SAVING}checkpoint-20",
+        f"{_WRITTEN}checkpoint-20/model.safetensors",
+        later,
+        "[ERROR|run.py:1] 2026-03-01 10:01:30,000 >> Segmentation fault (core dumped)",
+    )
+
+    saves = [event for event in phases(told) if event[1] == "checkpoint_save"]
+
+    assert [
+        ("phase_start", "checkpoint_save", 70.0, 20),
+        *([("phase_end", "checkpoint_save", 70.5, 20)] if is_over else []),
+    ] == saves
+
+
+@pytest.mark.parametrize(
+    ("before", "took", "ended"),
+    [
+        ("", "0:00:03.05", 203.05),
+        ("", "0:02:05.50", 325.5),
+        ("", "1:00:01", 3801.0),
+        ("2026-03-01T10:05:00.500000+0000 ", "0:01:40.40", 300.4),
+    ],
+)
+def test_an_evaluation_after_training_takes_as_long_as_its_table_says(
+    before: str, took: str, ended: float
+) -> None:
+    told = read(
+        "[INFO|trainer.py:1618] 2026-03-01 10:00:00,000 >> ***** Running training *****",
+        "[INFO|trainer.py:2000] 2026-03-01 10:03:20,000 >> ",
+        "",
+        "Training completed. Do not forget to share your model on huggingface.co/models =)",
+        "[INFO|trainer.py:2957] 2026-03-01 10:03:20,000 >> ",
+        "***** Running Evaluation *****",
+        "[INFO|trainer.py:2959] 2026-03-01 10:03:20,000 >>   Num examples = 256",
+        "  0%|          | 0/2 [00:00<?, ?it/s]\r100%|██████████| 2/2 [00:00<00:00,  8.86it/s]",
+        f"{before}***** eval metrics *****",
+        f"{before}  epoch                   =       0.04",
+        f"{before}  eval_runtime            = {took}",
+        f"{before}  eval_samples_per_second =    547.923",
+    )
+
+    assert [(200.0, ended)] == spans(told, "evaluation")
+
+
 def test_the_best_model_that_is_loaded_after_training_was_not_resumed_from() -> None:
     told = read(
         _HEAD.format(0, "***** Running training *****"),
