@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ingest.collectors.lines import Label
+from ingest.collectors.lines import NOBODY, Label
 from ingest.collectors.units import SECOND_US
 
 HEADER = b"Traceback (most recent call last)"
@@ -19,13 +19,17 @@ _MOST_FOREIGN = 50  # lines of other processes between the lines of one
 _LONGEST = 3_000  # lines of the log from beginning to end
 _LONGEST_MESSAGE = 65_536  # bytes
 _EXCEPTION = re.compile(
-    rb"(?!(?:INFO|WARNING|DEBUG|ERROR|CRITICAL|wandb)\b)[A-Za-z_][\w.]*(?:\[[^\]]{0,200}\])?(?::\s|:?$)"
+    rb"(?!(?:INFO|WARNING|DEBUG|ERROR|CRITICAL|wandb)\b)"
+    rb"[A-Za-z_][\w.]*(?:\[[^\]]{0,200}\]|\(\w{1,100}\))?(?::\s|:?$)"  # RayTaskError(ValueError)
 )
 _PYTHON_FRAME = b'File "'
 _RANKS_APART_US = 60 * SECOND_US  # of one launch, at its begin
 _DEEPER = 2  # blanks that Python puts before a frame, more than before the head of its traceback
 _FRAME = re.compile(rb"\s*(?:\||\xe2[\x94\x95])")  # exception groups, and the boxes of rich
 _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL)\b")
+_MOST_LENGTHS = 64  # of what launchers put before lines
+
+_Key = tuple[Label, bytes]  # who writes: a label, and what stands before the head that is none
 
 
 class Trace(NamedTuple):
@@ -42,12 +46,12 @@ class Trace(NamedTuple):
 @dataclass(slots=True)
 class _Open:
     """`prefix` is what a logger puts behind the time of each line, `is_timed` whether lines tell
-    one: a traceback goes on as it began.
+    one: a traceback goes on as it began. `key` is in `Traces`.
     """
 
     begun: int
     at_us: int | None
-    label: Label
+    key: _Key
     indent: int
     prefix: bytes
     is_timed: bool
@@ -57,7 +61,7 @@ class _Open:
 
     def trace(self, line_number: int, exception: bytes) -> Trace:
         message = b"\n".join([exception, *self.lines])[:_LONGEST_MESSAGE]
-        return Trace(line_number, self.at_us, self.label, message.decode(errors="replace"))
+        return Trace(line_number, self.at_us, self.key[0], message.decode(errors="replace"))
 
     def is_other(self, text: bytes, *, is_timed: bool) -> bool:
         """Whether a line is of a logger that writes between the lines of this, or after it broke
@@ -72,11 +76,18 @@ class _Open:
 
 
 class Traces:
-    """Tracebacks that have begun and not ended, one a label. `are_open`: there are some."""
+    """Tracebacks that have begun and not ended, one a label, or one a writer where a launcher puts
+    before each line what is no label: `(RayTrainWorker pid=7) `, a pod, the host before a line that
+    tells no time. `are_open`: there are some.
+    """
 
     def __init__(self) -> None:
         self.are_open = False
-        self._open: dict[Label, _Open] = {}
+        self._open: dict[_Key, _Open] = {}
+        self._of_writer: dict[bytes, _Key] = {}
+        self._lengths: set[int] = set()  # of writers
+        # those behind whose head no line had the same before it: a head may stand in any line
+        self._alone: dict[Label, _Key] = {}
 
     def hear(
         self, line_number: int, at_us: int | None, label: Label, text: bytes, *, is_timed: bool
@@ -87,7 +98,8 @@ class Traces:
         if HEADER in text:
             self._begin(line_number, at_us, label, text, is_timed=is_timed)
             return []
-        trace = self._open.get(label)
+        key, text = self._whose(label, text)
+        trace = self._open.get(key)
         if trace is None:
             return self._late(line_number)
         if len(trace.lines) == 1 and text.strip().startswith(_PYTHON_FRAME):
@@ -109,12 +121,11 @@ class Traces:
         if not is_other and _EXCEPTION.match(said):
             trace.exceptions -= 1
             if not trace.exceptions:
-                del self._open[label]
-                self.are_open = bool(self._open)
+                self._end(key)
             return [trace.trace(line_number, said)]
         trace.foreign += 1
         if trace.foreign > _MOST_FOREIGN:
-            return self._give_up(label)
+            return self._give_up(key)
         return self._late(line_number)
 
     def break_off(self, at_us: int | None) -> list[Trace]:
@@ -123,39 +134,68 @@ class Traces:
         """
         return [
             trace
-            for label, each in list(self._open.items())
+            for key, each in list(self._open.items())
             if at_us is None or each.at_us is None or at_us - each.at_us > _RANKS_APART_US
-            for trace in self._give_up(label)
+            for trace in self._give_up(key)
         ]
 
     def close(self) -> list[Trace]:
         """The tracebacks that the log breaks off in: their last line stands for the exception."""
-        return [trace for label in list(self._open) for trace in self._give_up(label)]
+        return [trace for key in list(self._open) for trace in self._give_up(key)]
+
+    def _whose(self, label: Label, text: bytes) -> tuple[_Key, bytes]:
+        """Which traceback a line may be of, and what it says behind the writer."""
+        for length in self._lengths:
+            key = self._of_writer.get(text[:length])
+            if key is not None and label in (key[0], NOBODY):
+                if self._alone.get(key[0]) == key:
+                    del self._alone[key[0]]
+                head = self._open[key].lines[0]
+                self._open[key].lines[0] = head.removeprefix(key[1].strip()).strip()
+                return key, text[length:]
+        own = label, b""
+        return (own if own in self._open else self._alone.get(label, own)), text
 
     def _begin(
         self, line_number: int, at_us: int | None, label: Label, text: bytes, *, is_timed: bool
     ) -> None:
-        known = self._open.get(label)
+        before = text[: text.index(HEADER)]
+        prefix = before if _LEVEL.search(before) else b""
+        writer = before.lstrip() and before.removeprefix(prefix)
+        if not before and label.host is not None:
+            writer = label.host.encode() + b": "
+        key = label, writer
+        known = self._open.get(key if writer else self._whose(label, text)[0])
         if known is not None:
             known.exceptions += 1
             known.add(text.strip())
         elif len(self._open) < _MOST_OPEN:
-            before = text[: text.index(HEADER)]
             indent = len(before) if not before.strip() else 0
-            prefix = before if _LEVEL.search(before) else b""
             lines = [text.removeprefix(prefix).strip()]
-            self._open[label] = _Open(line_number, at_us, label, indent, prefix, is_timed, lines)
+            self._open[key] = _Open(line_number, at_us, key, indent, prefix, is_timed, lines)
             self.are_open = True
+            if writer and len(self._lengths | {len(writer)}) <= _MOST_LENGTHS:
+                self._of_writer[writer] = key
+                self._lengths.add(len(writer))
+                self._alone.setdefault(label, key)
 
     def _late(self, line_number: int) -> list[Trace] | None:
         oldest = next(iter(self._open.values()), None)
         if oldest is None or line_number - oldest.begun < _LONGEST:
             return None
-        return self._give_up(oldest.label)
+        return self._give_up(oldest.key)
 
-    def _give_up(self, label: Label) -> list[Trace]:
-        trace = self._open.pop(label)
+    def _end(self, key: _Key) -> _Open:
+        label, writer = key
+        self._of_writer.pop(writer, None)
+        if self._alone.get(label) == key:
+            del self._alone[label]
+        trace = self._open.pop(key)
         self.are_open = bool(self._open)
+        return trace
+
+    def _give_up(self, key: _Key) -> list[Trace]:
+        trace = self._end(key)
         last = trace.lines.pop().strip() if len(trace.lines) > 1 else b""
         return [trace.trace(trace.begun, last)] if last else []
 

@@ -528,6 +528,56 @@ def test_a_traceback_ends_with_its_exception_whatever_its_head_stands_behind(bef
     assert [(0.0, 10), (50.0, 20)] == steps(told)
 
 
+RAY = "(RayTrainWorker pid={}, ip=10.0.0.7) "
+
+
+@pytest.mark.parametrize(
+    "writers",
+    [
+        (RAY.format(71), RAY.format(72)),
+        ("\x1b[36m(WorkerDict pid=71)\x1b[0m ", "\x1b[36m(WorkerDict pid=72)\x1b[0m "),
+        ("(head, rank=0, pid=71) ", "(worker1, rank=1, pid=72, ip=10.0.0.7) "),  # SkyPilot
+        ("[pod/llm-worker-0/pytorch] ", "[pod/llm-worker-1/pytorch] "),  # kubectl logs --prefix
+        ("[Pod llm-worker-0]: ", "[Pod llm-worker-1]: "),
+        ("n1: ", "n2: "),  # pdsh
+    ],
+)
+def test_tracebacks_of_writers_that_a_launcher_names_before_each_line_end_with_their_exceptions(
+    writers: tuple[str, str],
+) -> None:
+    trace = ["Traceback (most recent call last):", '  File "train.py", line 66, in main']
+    trace += ["    x = shards[key]", "KeyError: 'tokens'"]
+    one, other = writers
+    told = read(
+        f"{one}2026-03-01 10:00:00,000 INFO step 10 loss 1.0",
+        *(writer + line for line in trace for writer in writers),
+        f"{other}ValueError: of no traceback",
+        f"{one}2026-03-01 10:10:00,000 INFO step 20 loss 1.0",
+    )
+
+    assert ["\n".join([trace[-1], *trace[:-1]])] * 2 == [e["message"] for e in of(told, "failure")]
+
+
+def test_a_traceback_that_rays_driver_tells_ends_with_its_exception() -> None:
+    told = read(
+        "2026-03-01 10:00:00,000 INFO step 10 loss 1.0",
+        "Traceback (most recent call last):",
+        '  File "ray/_private/worker.py", line 930, in get_objects',
+        "    raise value.as_instanceof_cause()",
+        "ray.exceptions.RayTaskError(KeyError): ray::_Inner.train() (pid=71, ip=10.0.0.7)",
+        "2026-03-01 10:00:10,000 INFO step 20 loss 1.0",
+        *[
+            f"2026-03-01 10:{minute}:00,000 INFO step {minute}0 loss 1.0"
+            for minute in range(10, 20)
+        ],
+    )
+
+    said = [event["message"].partition("\n")[0] for event in of(told, "failure")]
+    assert [
+        "ray.exceptions.RayTaskError(KeyError): ray::_Inner.train() (pid=71, ip=10.0.0.7)"
+    ] == said
+
+
 @pytest.mark.parametrize("logger", [" - root - INFO - ", " INFO ", "]: ", " | INFO | stdout | "])
 @pytest.mark.parametrize(
     "count", ["SLURM_RESTART_COUNT=1", "2026-03-01 11:00:00{}SLURM_RESTART_COUNT=1"]
