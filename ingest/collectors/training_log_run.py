@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ingest.collectors.lines import NOBODY, Label
+from ingest.collectors.training_log_failures import Failures
 from ingest.collectors.training_log_identity import Place
 from ingest.collectors.training_log_launch import Launch
 from ingest.collectors.training_log_patterns import Means
@@ -56,6 +57,8 @@ class Run:
         self._launch: Launch | None = None
         self._held: list[Event] | None = None
         self._who: Event = {}
+        self._who_before: Event = {}  # the launch before
+        self._late = Failures()  # of launches that were over when they were told
         # of the job, as its launcher or the log tells it
         self._name = place.name if place.is_of_launcher else None
         self._job_id: str | None = None  # of the launch before
@@ -186,7 +189,15 @@ class Run:
     def trace(self, trace: Trace) -> Iterator[Event]:
         """What a traceback says has happened."""
         launch = self._launch or self._open(None)
-        yield from self._placed(launch.trace(trace))
+        before = self._who if self._held is not None else self._who_before
+        began_us, at_us = launch.begun_us, trace.at_us
+        if not before or began_us is None or at_us is None or at_us >= began_us:
+            yield from self._placed(launch.trace(trace))
+            return
+        # it had begun in the launch before, whose other ranks wrote into it
+        late = self._late.told(at_us, trace.line_number, trace.message, trace.label)
+        if late is not None:
+            yield {**late, **before}
 
     def close(self, last_us: int | None, first_us: int | None = None) -> Iterator[Event]:
         """The log ends; `first_us` and `last_us` are the first and the last time that it tells."""
@@ -338,6 +349,7 @@ class Run:
     def _decide(self, launch: Launch) -> Iterator[Event]:
         """The launch belongs to whom it has named by now."""
         held, self._held = self._held or [], None
+        self._who_before = self._who
         facts, self._facts, self._next_facts = self._facts, self._next_facts, {}
         self._who, self._known = self._identity(launch, facts), facts
         # a count of restarts that began anew is known by the start of its launch

@@ -578,6 +578,26 @@ def test_a_traceback_that_rays_driver_tells_ends_with_its_exception() -> None:
     ] == said
 
 
+def test_a_traceback_that_ends_in_the_next_launch_is_of_the_one_that_it_began_in() -> None:
+    head = "Traceback (most recent call last):"
+    told = read(
+        *[f"2026-03-01 10:0{minute}:00 step {minute}0 loss 1.0" for minute in range(1, 6)],
+        "2026-03-01 10:05:01 Saved checkpoint to /c/step_30",
+        *[head, head],  # ranks without labels, of which one is killed
+        '  File "train.py", line 66, in main',
+        "KeyError: 'tokens'",
+        *[f"2026-03-01 10:2{minute}:00 step {3 + minute}0 loss 1.0" for minute in range(1, 6)],
+    )
+
+    first, second = keys(told)
+    assert [(first, 301.0)] * 2 == [(e["run_key"], since(e)) for e in of(told, "failure")]
+    assert second is not None and second != first
+    assert [(60.0, 301.0), (1260.0, 1500.0)] == [
+        ((each.started_us - us(DAY)) / SECOND_US, (each.ended_us - us(DAY)) / SECOND_US)
+        for each in attempts(told)
+    ]
+
+
 @pytest.mark.parametrize("logger", [" - root - INFO - ", " INFO ", "]: ", " | INFO | stdout | "])
 @pytest.mark.parametrize(
     "count", ["SLURM_RESTART_COUNT=1", "2026-03-01 11:00:00{}SLURM_RESTART_COUNT=1"]
