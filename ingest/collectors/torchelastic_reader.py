@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ingest.collectors import torchelastic_agent as agent
@@ -94,6 +94,8 @@ class Reader:
     _is_stamped: bool = False
     opened_us: int | None = None  # when what was launched last began to write, unless it said so
     is_opened: bool = False  # the next lines tell it
+    # when its trainer began by a time, as the first lines tell it
+    trainer_began_us: Callable[[int], int | None] | None = None
     _restart: int | None = None
     # what the scheduler said of agents that had not spoken yet
     _unheard: list[tuple[Stop, Event]] = field(default_factory=list)
@@ -294,9 +296,14 @@ class Reader:
         self.run.run_id = launch.run_id or self.run.run_id
 
     def _begin_untold(self, launch: Launch, message: agent.Message) -> None:
-        """An agent whose first word is that a worker died began with what was launched last."""
+        """An agent whose first word is that a worker died began with what was launched last; the
+        first of a log that tells no job of the scheduler before, with its trainer.
+        """
         opened_us, self.opened_us = self.opened_us, None
         is_first_word = launch.began_us is None and agent.tells_death(message)
+        is_first = len(self._begun) == 1 and self.run.scheduler_job is None
+        if is_first_word and is_first and self.trainer_began_us and message.at_us is not None:
+            opened_us = opened_us or self.trainer_began_us(message.at_us)
         if is_first_word and opened_us is not None and opened_us < (message.at_us or 0):
             launch.began_us, launch.is_begin_told = opened_us, False
 

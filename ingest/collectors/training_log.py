@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from ingest.collectors import torchelastic_runs
-from ingest.collectors.base import Collector, Dump, Reading
+from ingest.collectors.base import Collector, Dump, Line, Reading
 from ingest.collectors.lines import Clock, clock_of
 from ingest.collectors.repeated_hour import told_apart
 from ingest.collectors.torchelastic_training import Again
@@ -175,6 +175,19 @@ def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event
         if isinstance(told, Sign) and told.means is Means.FAILURE:
             yield told
     yield from _trainers_own(run.close(signs.last_us(), signs.first_us))
+
+
+def trainer_began_us(
+    dump: Dump, lines: Sequence[Line], reading: Reading, clock: Clock, until_us: int
+) -> int | None:
+    """When the last launch began that the first lines of such a log tell of, up to a time; None
+    where they tell of none: the log may be a piece, which begins anywhere.
+    """
+    signs = Signs(patterns(reading.training_logs), clock)
+    run = Run(place_of(dump), reading.cluster, writer_of(dump))
+    told = _events(signs, run, signs.read(lines))
+    begun = [event["at_us"] for event in told if event["event"] == EventKind.ATTEMPT_START]
+    return max((at_us for at_us in begun if at_us < until_us), default=None)
 
 
 def _trainers_own(events: Iterable[Event]) -> Iterator[Event]:

@@ -868,6 +868,23 @@ def test_an_agent_whose_first_word_is_a_death_began_with_its_log(fleet: Path) ->
     assert [] == rows(fleet, told)
 
 
+def agent_that_tells_no_job_and_whose_first_word_is_a_death(folder: Path) -> None:
+    first = [
+        "[default0]:[2026-11-20 05:42:00][rank0][INFO] Starting job: x",
+        *silent(8489, 42)[1:-1],
+    ]
+    written(folder, *first, *fails(50, -9)[1:], *silent(8489, 43)[1:], name="train.log")
+
+
+def test_an_agent_whose_first_word_is_a_death_began_with_its_trainer(fleet: Path) -> None:
+    assert [(1, "failed", 23.0, 50.0, 17.0), (2, "completed", 50.0, 113.0, 20.0)] == rows(
+        fleet,
+        f"select attempt, outcome, round(epoch(started_at) - {BEGUN}, 3), "
+        f"epoch(ended_at) - {BEGUN}, round(effective_seconds + unsaved_seconds, 3) "
+        "from attempts where job_id = 'no-number' order by attempt",
+    )
+
+
 def workers_of_another_node_that_failed(folder: Path) -> None:
     # the first node's agent counts no restart: it was not its workers that died
     more = {"run_id": "other-node"}
@@ -953,12 +970,21 @@ STORIES = {
     "all": outputs_of_sbatch,
     "anew": workers_that_start_anew,
     "death": agent_whose_first_word_is_a_death,
+    "no-number": agent_that_tells_no_job_and_whose_first_word_is_a_death,
     "others": workers_of_another_node_that_failed,
     "rotated": log_that_was_rotated,
     "silent": runs_of_silent_agents,
     "replaced": agent_in_the_place_of_a_killed_one,
 }
-JOBS = {"anew", "1253", "other-node", "rotated", "silent", "replaced"}  # of all but the first
+JOBS = {
+    "anew",
+    "1253",
+    "no-number",
+    "other-node",
+    "rotated",
+    "silent",
+    "replaced",
+}  # of all but the first
 
 
 def test_standard_input_has_no_place_and_no_year() -> None:
