@@ -741,6 +741,28 @@ def test_a_log_that_says_how_it_ended_has_an_end(line: str, outcome: str, at: fl
     )
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Did not get subsequent heartbeat. Waited 600.00 seconds.",
+        "[Cycle 0] Section 'step' has been open for 600.11 seconds. Timeout is 600.00 seconds.",
+        "[Cycle 0] Was out of section for 600.11 seconds. Timeout is 600.00 seconds.",
+    ],
+)
+def test_a_rank_that_its_monitor_killed_hung(said: str, tmp_path: Path) -> None:
+    log, warehouse = tmp_path / "train.log", tmp_path / "w"
+    lines = [f"2026-03-01 10:0{minute}:00 step {minute}0 loss 1" for minute in range(1, 6)]
+    lines += [f"[2026-03-01 10:15:00,123] [WARNING] [RankMonServer71@n1:3] {said}"]
+    died = "failed (exitcode: -9) local_rank: 3 (pid: 73) of binary: /usr/bin/python"
+    lines += [f"[2026-03-01 10:15:05,123] [ERROR] [ft_launcher70@n1] {died}"]
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(warehouse, log, "--as-of", "2026-03-02T00:00:00Z")
+    assert [("job_hang", True)] == rows(
+        warehouse, f"select failure_category, contains(failure_evidence, $${said}$$) from attempts"
+    )
+
+
 def test_a_run_that_reached_its_goal_is_complete_though_its_processes_are_killed() -> None:
     told = read(
         "2026-03-01 10:00:00 step 10 loss 1",
