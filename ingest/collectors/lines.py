@@ -41,9 +41,10 @@ _LABEL = re.compile(
     rb"\[(?i:rank)[ :_=]?(?P<rank>\d{1,7})\]:?\s?"
     rb"|\[[A-Za-z_][\w.-]{0,40}?(?P<local>\d{1,7})\]:\s?"  # torchrun: role and local rank
     rb"|\[(?:[\w.@-]{1,80}@)?\d{1,7},(?P<mpi>\d{1,7})\](?:<std(?:out|err|diag)>)?:\s?"
+    rb"|\[(?P<horovod>\d{1,7})\]<std(?:out|err)>:\s?"
     rb"|(?P<srun>\d{1,7}):(?:\s|$)"
     rb"|(?P<service>[A-Za-z][\w.-]{0,62}[-_]\d{1,4}) {1,40}\|\s?"  # docker compose
-    rb"|(?P<host>[A-Za-z][\w.-]{0,62}\d):\s"
+    rb"|(?P<host>[A-Za-z][\w.-]{0,62}\d|\d{1,3}(?:\.\d{1,3}){3}):\s"
     rb"(?=\s*(?:\[|\{\"|\d{4}[-/]\d\d|[IWEFC]\d{4,8}\s|Traceback|\d+:\s))"
     # torchrun with a template, as its documentation gives them
     rb"|(?:\[(?P<bare>\d{1,7})\]:\s?|(?P<node>[A-Za-z][\w.-]{0,62}\d):(?P<of_node>\d{1,7}):\s)"
@@ -323,14 +324,14 @@ def split_bar(text: bytes) -> tuple[int | None, bytes]:
 
 def split_label(text: bytes) -> tuple[Label, bytes]:
     """The label that a launcher puts before each line, and the rest: `[rank3]:`, `[default0]:`,
-    `[3]:` and `node1:3: ` of torchrun, `3: ` of srun, `[1,3]<stdout>:` of mpirun, `node1: ` of
-    pdsh, `job-1  | ` of compose.
+    `[3]:` and `node1:3: ` of torchrun, `3: ` of srun, `[1,3]<stdout>:` of mpirun, `[3]<stdout>:`
+    of horovodrun, `node1: ` and `10.0.0.7: ` of pdsh, `job-1  | ` of compose.
     """
     found = _LABEL.match(text)
     if found is None:
         return NOBODY, text
-    rank, local, mpi, srun, service, host, bare, node, of_node = found.groups()
-    told, host = rank or mpi or srun or bare or of_node, service or host or node
+    rank, local, mpi, horovod, srun, service, host, bare, node, of_node = found.groups()
+    told, host = rank or mpi or horovod or srun or bare or of_node, service or host or node
     label = Label(
         int(told) if told else None,
         int(local) if local else None,

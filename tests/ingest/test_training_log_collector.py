@@ -540,6 +540,7 @@ RAY = "(RayTrainWorker pid={}, ip=10.0.0.7) "
         ("[pod/llm-worker-0/pytorch] ", "[pod/llm-worker-1/pytorch] "),  # kubectl logs --prefix
         ("[Pod llm-worker-0]: ", "[Pod llm-worker-1]: "),
         ("n1: ", "n2: "),  # pdsh
+        ("10.0.0.7: ", "10.0.0.8: "),
     ],
 )
 def test_tracebacks_of_writers_that_a_launcher_names_before_each_line_end_with_their_exceptions(
@@ -1273,6 +1274,8 @@ def test_torn_lines_bars_and_labels_do_not_hide_what_is_between_them() -> None:
         "0: {0}",
         "0: {0}\n1: {0}",
         "[1,0]<stdout>:{0}",
+        "[0]<stdout>:{0}",
+        "10.0.0.7: {0}",
         "[default0]:{0}",
         "[default0]:{0}\n[default1]:{0}",
         "trainer-1  | {0}",
