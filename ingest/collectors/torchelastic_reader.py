@@ -92,6 +92,7 @@ class Reader:
     _training: Training = field(default_factory=Training)
     _pauses: list[Pause] = field(default_factory=list)
     _is_stamped: bool = False
+    _hosts: set[str] = field(default_factory=set)  # that labels name
     opened_us: int | None = None  # when what was launched last began to write, unless it said so
     is_opened: bool = False  # the next lines tell it
     # when its trainer began by a time, as the first lines tell it
@@ -225,7 +226,7 @@ class Reader:
             yield from self._records(number, line)
         elif messages := agent.messages_in(number, line, self.clock):
             self._is_stamped = self._is_stamped or is_stamped(line, messages[0].place)
-            label, _ = unlabelled(line, is_stamped=self._is_stamped)
+            label, _ = self._unlabelled(line)
             for message in messages:
                 yield from self._message(message, label)
         elif b"func_name" in line:
@@ -243,7 +244,7 @@ class Reader:
     def _text(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         """Lines that no head tells apart."""
         self._is_stamped = self._is_stamped or is_stamped(line)
-        label, text = unlabelled(line, is_stamped=self._is_stamped)
+        label, text = self._unlabelled(line)
         if self._table.is_open:
             entry = self._table.hear(number, text, self.clock)
             if entry is not None:
@@ -268,6 +269,12 @@ class Reader:
             self.run.hear(text)
             self._teach()
             self._hear_try()
+
+    def _unlabelled(self, line: bytes) -> tuple[Label, bytes]:
+        label, text = unlabelled(line, is_stamped=self._is_stamped, hosts=self._hosts)
+        if label.host is not None and len(self._hosts) < _MOST_LAUNCHES:
+            self._hosts.add(label.host)
+        return label, text
 
     def _message(self, message: agent.Message, label: Label) -> Iterator[Event]:
         self.is_year_guessed = self.is_year_guessed or message.is_year_guessed
@@ -432,7 +439,7 @@ class Reader:
             yield from self._agent_broke_off(caught, told_us or 0)
             return
         is_uncaught = b"[rank" in line  # so the runtime labels what it reports itself
-        node = node_of(line, is_stamped=self._is_stamped)
+        node = node_of(line, is_stamped=self._is_stamped, hosts=self._hosts)
         failure = Failure(
             line=caught.line,
             rank=caught.label.rank if is_uncaught else None,

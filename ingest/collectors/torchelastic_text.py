@@ -5,9 +5,10 @@ the agent's last table of failures. Makes no events.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 
-from ingest.collectors.lines import STAMP, Clock, Label, split_label, split_time
+from ingest.collectors.lines import NOBODY, STAMP, Clock, Label, split_label, split_time
 from ingest.collectors.torchelastic_failures import LONGEST_MESSAGE, Failure
 
 _MOST_LINES = 400
@@ -15,8 +16,14 @@ _MOST_TORN = 60
 _LONGEST_TABLE = 10_000  # lines
 _MOST_LABELS = 4  # the stamp among them
 _MOST_OPEN = 4096
+_LONGEST_HOST = 66
 _TRACEBACK = b"Traceback (most recent call last)"
 _STAMP = re.compile(STAMP)
+# what Ray, SkyPilot and `kubectl logs --prefix` put before each line of a process
+_WRITER = re.compile(
+    rb"(?:\((?P<process>[A-Za-z_][\w.:-]{0,80}(?: |, )(?:rank=\d{1,7}, )?pid=\d{1,10}"
+    rb"(?:, ip=[\w.:]{1,45})?)\)|\[(?P<pod>pod/[\w.-]{1,253}/[\w.-]{1,253})\]) ?"
+)
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]{0,80}\])?(?::(?: |$)|$)")
 _HEADS = (_TRACEBACK, b"Root Cause (first observed failure)")
 _CHAINED = ("During handling of the above", "The above exception was the direct")
@@ -38,19 +45,19 @@ def is_stamped(line: bytes, head: int | None = None) -> bool:
     return is_head and unlabelled(line[:head], is_stamped=False)[1] != text
 
 
-def node_of(line: bytes, *, is_stamped: bool) -> Label:
+def node_of(line: bytes, *, is_stamped: bool, hosts: Container[str] = ()) -> Label:
     """The first label of a line, of the node that its writer ran on."""
     stamp = _STAMP.match(line) if is_stamped else None
-    return split_label(line[stamp.end() :] if stamp else line)[0]
+    return _split_label(line[stamp.end() :] if stamp else line, hosts)[0]
 
 
-def unlabelled(line: bytes, *, is_stamped: bool) -> tuple[Label, bytes]:
+def unlabelled(line: bytes, *, is_stamped: bool, hosts: Container[str] = ()) -> tuple[Label, bytes]:
     """A line without the labels before it, and without the stamp where the file is stamped; nothing
-    else is taken off, so that its indent stays.
+    else is taken off, so that its indent stays. `hosts` are known to label lines.
     """
     rank = local_rank = host = None
     for _ in range(_MOST_LABELS):
-        label, rest = split_label(line)
+        label, rest = _split_label(line, hosts)
         if len(rest) < len(line):
             rank = label.rank if label.rank is not None else rank
             local_rank = label.local_rank if label.local_rank is not None else local_rank
@@ -60,6 +67,18 @@ def unlabelled(line: bytes, *, is_stamped: bool) -> tuple[Label, bytes]:
         else:
             break
     return Label(rank, local_rank, host), line
+
+
+def _split_label(line: bytes, hosts: Container[str] = ()) -> tuple[Label, bytes]:
+    """As `split_label`; a process that a launcher names so is a host of its own."""
+    writer = _WRITER.match(line)
+    if writer is not None:
+        return Label(host=(writer["process"] or writer["pod"]).decode()), line[writer.end() :]
+    label, rest = split_label(line)
+    host, colon, _ = line[:_LONGEST_HOST].partition(b": ")
+    if label == NOBODY and colon and host.decode(errors="replace") in hosts:
+        return Label(host=host.decode()), line[len(host) + len(colon) :]
+    return label, rest
 
 
 @dataclass(frozen=True, slots=True)

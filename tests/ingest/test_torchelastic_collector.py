@@ -127,6 +127,12 @@ def test_who_fell_first_goes_before_who_fell_with_it(
         "0: 2026-11-20T05:42:00.123+0000 ",
         "trainer-1  | ",
         "trainer-1  | 2026-11-20T05:42:00.123456789Z ",
+        "(RayTrainWorker pid=71, ip=10.0.0.7) ",
+        "(sky-cmd, pid=71) ",
+        "(worker1, rank=1, pid=71, ip=10.0.0.7) ",
+        "[pod/llm-worker-0/pytorch] ",
+        "[pod/llm-worker-0/pytorch] 2026-11-20T05:42:00.123456789Z ",
+        "n1: ",
     ],
 )
 @pytest.mark.parametrize("is_early", [True, False])
