@@ -27,11 +27,15 @@ _HEAD = re.compile(
     rb"|\[(?:DEBUG|INFO|WARNING|ERROR)\] "
     rb"(?P<old>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?:[+-]\d{4})?) "
     rb"(?P<name>run|api|local_elastic_agent):"
+    # ft_launcher, torchrun's fork in nvidia-resiliency-ext up to 0.4
+    rb"|\[(?P<fork>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?:[+-]\d{4})?)\] \[[A-Z]{4,8}\] "
+    rb"\[ft_launcher(?P<fork_pid>\d{0,20})@[\w.-]{1,256}\]"
     rb"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):torch\.distributed\."
     rb"(?P<plain>run|launcher\.api|elastic\.[\w.]{1,80}):"
     rb") ?"
 )
 _FROM_START = ("run", "launcher/api", "launcher.api")  # modules that speak before the first workers
+_FORK = "ft_launcher"  # names no modules
 _STARTS = b"Starting elastic_operator with launch configs:"
 _EARLY = (_STARTS, b"starting workers for entrypoint")
 _STUCK_GROUP = b"marking worker group UNHEALTHY"
@@ -79,6 +83,8 @@ class Message:
     @property
     def is_early(self) -> bool:
         """Whether only an agent that has just been started says so."""
+        if self.module == _FORK and not self.text.strip():
+            return True  # only what it is set up with begins with a line break
         return self.module in _FROM_START or any(mark in self.text for mark in _EARLY)
 
 
@@ -151,16 +157,17 @@ def _message(
     number: int, head: re.Match[bytes], before: bytes, text: bytes, clock: Clock
 ) -> Message:
     """`before` is what a pipe or a container's runtime put before its line."""
-    time = next((told for told in head.group("glog", "bracket", "old") if told), b"")
-    module = next(told for told in head.group("file", "logger", "name", "plain") if told)
+    time = next((told for told in head.group("glog", "bracket", "old", "fork") if told), b"")
+    modules = head.group("file", "logger", "name", "plain")
+    module = next((told.decode() for told in modules if told), _FORK)
     told = split_time(time, clock) if time else said(before, clock)
-    pid = head["pid"]
+    pid = head["pid"] or head["fork_pid"]
     return Message(
         number,
         head.start(),
         told.at_us if told else None,
         pid.decode() if pid else None,
-        module.decode(),
+        module,
         text,
         is_glog=head["glog"] is not None,
         is_year_guessed=told is not None and told.is_year_guessed,

@@ -13,6 +13,7 @@ MARKS = [
     "torch/distributed/",
     "torch.distributed.",
     "torchelastic",
+    "[ft_launcher",
     "Traceback (most recent call last)",
     "Exception ignored in",
     "Root Cause (first observed failure)",
@@ -52,6 +53,7 @@ _SIGNS = (
         + _MODULE
         + rb":",
     ),
+    (b"[ft_launcher", rb"\d\] \[[A-Z]{4,8}\] \[ft_launcher\d{0,20}@[\w.-]{1,256}\] "),
     (b"elastic_operator", rb"(?m)^[^\n{\"]{0,80} api: Starting elastic_operator with"),
     (
         b"ChildFailedError",

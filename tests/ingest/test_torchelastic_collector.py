@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from ingest.collectors.torchelastic import TORCHELASTIC
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
+from ingest.formats import FORMATS, recognise
 from tests.ingest.torchelastic_dumps import (
     BEGUN,
     begins,
@@ -51,6 +53,43 @@ def test_a_restart_ends_a_generation_and_begins_the_next(tmp_path: Path) -> None
     ] == lives(told)
     assert {("run-a", f"8489@{BEGUN}000000")} == {(e["job_id"], e["run_key"]) for e in told}
     assert Says(training=False, saves=True, resumes=True) == TORCHELASTIC.says
+
+
+def fork_of(line: str, pid: str) -> str:
+    """A line of torchrun's agent as ft_launcher has it, which writes lists without a head."""
+    glog_of = r"([IWE])1120 (\S+)\.(\d{3})\d{3} \d+ torch/distributed/\S+\] (.*)"
+    told = re.fullmatch(glog_of, line)
+    assert told is not None
+    level, clock, part, text = told.groups()
+    names = {"I": "INFO", "W": "WARNING", "E": "ERROR"}
+    head = f"[2026-11-20 {clock},{part}] [{names[level]}] [ft_launcher{pid}@n1.x] "
+    return text if text[:2] in ("", "  ") else head + text
+
+
+@pytest.mark.parametrize("pid", ["8489", ""])  # of releases 0.3 and 0.4, of 0.2
+def test_a_fork_of_torchrun_is_read_as_torchrun(tmp_path: Path, pid: str) -> None:
+    log = [*begins(0), *starts(2), *fails(50, -9, left=3, stops=30), *starts(52, restart=1)]
+    log += finishes(90)
+    told = events_of(written(tmp_path, *(fork_of(line, pid) for line in log), name="ft.log"))
+    plain = events_of(written(tmp_path, *log))
+
+    assert lives(plain) == lives(told)
+    assert phases(plain) == phases(told)
+    assert {"run-a"} == {event["job_id"] for event in told}
+    path = tmp_path / "ft.log"
+    assert FORMATS["torchelastic"] is recognise(path.name, path.read_bytes())
+
+
+def test_a_fork_of_torchrun_that_keeps_to_warnings_begins_with_the_first(tmp_path: Path) -> None:
+    head = "[2026-11-20 05:41:40,000] [WARNING] [ft_launcher@n1] "
+    border = "*" * 41
+    warning = [head, border, "Setting OMP_NUM_THREADS environment variable to be 1", border]
+    log = [*warning, *(fork_of(line, "") for line in fails(50, -9))]
+
+    assert [(3.0, "attempt_start", None, None), (50.0, "attempt_end", None, "failed")] == [
+        (at, kind, None, outcome)
+        for at, kind, _, outcome in lives(events_of(written(tmp_path, *log)))
+    ]
 
 
 def test_phases_go_from_the_launcher_to_the_trainer_that_is_not_seen_to_begin_training(
