@@ -9,8 +9,11 @@ from typing import NamedTuple
 from ingest.collectors.base import Dump
 from ingest.collectors.run_names import LONGEST_ID, as_text, called_by, names_nothing, number_of
 
-# patterns, compiled when the first log is named
-_SUFFIX = r"(?i)(?:\.(?:txt|log|out|err|stdout|stderr|gz|zst|\d{1,3})|[.-]\d{8}(?:[-T]?\d{4,6})?)$"
+# patterns, compiled when the first log is named; ft_launcher has a log for each cycle of a run
+_SUFFIX = (
+    r"(?i)(?:\.(?:txt|log|out|err|stdout|stderr|gz|zst|\d{1,3})|[.-]\d{8}(?:[-T]?\d{4,6})?"
+    r"|_cycle\d{1,6})$"
+)
 # where sbatch puts the output if it is told nothing; that of an array's task names both
 _OF_SLURM = r"slurm-(\d{1,18}(?:_\d{1,9})?)"
 # and by the shortest pattern that people give it, %j.out; ranks have fewer digits

@@ -363,6 +363,10 @@ def test_two_jobs_of_slurm_in_one_file_are_two_jobs() -> None:
         ("/runs/llama-8b.log", "llama-8b"),
         ("/runs/llama-8b.log.1", "llama-8b"),
         ("/runs/llama-8b.log-20260301.gz", "llama-8b"),
+        ("/runs/llama-8b_cycle0.log", "llama-8b"),  # of ft_launcher
+        ("/runs/llama-8b/train_cycle12.log", "llama-8b"),
+        ("/logs/slurm-4711_cycle0.out", "4711"),
+        ("/runs/llama_8b_cycle.log", "llama_8b_cycle"),
         ("/runs/llama-8b/train.log", "llama-8b"),
         ("/runs/llama-8b/logs/rank_0/stdout.txt", "llama-8b"),
         ("/runs/llama-8b/torchrun.stdout.log", "llama-8b"),
