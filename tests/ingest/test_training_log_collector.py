@@ -734,6 +734,12 @@ def test_the_same_failure_of_a_thousand_ranks_is_told_a_few_times() -> None:
             30.0,
         ),
         ("2026-03-01 10:00:40 Training finished at step 500", "completed", 40.0),
+        (
+            "[2026-03-01 10:00:40,000] [INFO] [launch.py:328:sigkill_handler] Main process "
+            "received SIGINT, exiting",
+            "cancelled",
+            40.0,
+        ),
     ],
 )
 def test_a_log_that_says_how_it_ended_has_an_end(line: str, outcome: str, at: float) -> None:
