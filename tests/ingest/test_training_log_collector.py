@@ -735,6 +735,19 @@ def test_the_same_failure_of_a_thousand_ranks_is_told_a_few_times() -> None:
         ),
         ("2026-03-01 10:00:40 Training finished at step 500", "completed", 40.0),
         (
+            "2026-03-01 10:00:40,000 [INFO] [n1] [workload:?(?) infra:0(0)] launcher.py:359 "
+            "[default] worker group successfully finished. Waiting 300 seconds for other agents",
+            "completed",
+            40.0,
+        ),
+        (
+            "2026-03-01 10:00:40,000 [ERROR] [n1] [workload:?(?) infra:0(0)] launcher.py:2282 "
+            "Some rank(s) exited with non-zero exit code: {3: ProcessFailure(exitcode=-9)}. "
+            "Agent's exit code = 1",
+            "failed",
+            40.0,
+        ),
+        (
             "[2026-03-01 10:00:40,000] [INFO] [launch.py:328:sigkill_handler] Main process "
             "received SIGINT, exiting",
             "cancelled",
