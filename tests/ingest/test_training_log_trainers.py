@@ -269,3 +269,19 @@ def test_an_async_save_of_torchtune_is_there_once_it_says_so() -> None:
         for e in told
         if e.get("phase") == "checkpoint_upload"
     ]
+
+
+def test_saves_that_ray_train_tells_have_no_step() -> None:
+    path = "path=/mnt/ray_results/x/TorchTrainer_ab123_00000/checkpoint_000004"
+    worker = "(RayTrainWorker pid=71, ip=10.0.0.7)"
+    told = read(
+        f"2026-03-01T10:00:00Z {worker} step 10 loss 1.0",
+        f"2026-03-01T10:01:00Z {worker} Checkpoint successfully created at: "
+        f"Checkpoint(filesystem=local, {path}) [repeated 3x across cluster]",
+        f"2026-03-01T10:02:00Z {worker} step 20 loss 1.0",
+    )
+
+    assert [
+        ("phase_start", "checkpoint_save", 60.0, None),
+        ("phase_end", "checkpoint_save", 60.0, None),
+    ] == [each for each in phases(told) if each[1] == "checkpoint_save"]
