@@ -18,6 +18,9 @@ from ingest.events import Reason, Rejected
 
 _MOST_ERRORS = 20  # a launch
 _LONGEST_MESSAGE = 2_000  # characters
+_TRACEBACK = b"Traceback (most recent call last)"
+_LONGEST_BEFORE = 300  # bytes
+_MOST_WRITERS = 64  # of one label
 _RECORD = ":::MLLOG"
 # what docker compose and a container's runtime put before a line, or a pipe through `ts`
 _BEFORE = rb"(?:[A-Za-z][\w.-]{0,80} +\| |" + STAMP + rb"){1,3}"
@@ -129,12 +132,13 @@ class Errors:
     one a frame.
 
     Remembers which ranks are inside a traceback: its last line, the first that is not indented,
-    names the error.
+    names the error. What a launcher puts before each line (mpirun's `[1,3]<stdout>:`, a process of
+    Ray, a pod, a host) stands before all lines of a traceback.
     """
 
     zone: ZoneInfo
     _seen: set[bytes] = field(default_factory=set)
-    _in_traceback: set[int | None] = field(default_factory=set)
+    _in_traceback: dict[int | None, set[bytes]] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Another launch: it may end as one before it did."""
@@ -145,8 +149,10 @@ class Errors:
         """The error that a line tells, if it is one and the first of its kind."""
         rank = _RANK.match(text)
         said = text[rank.end() :] if rank else text
-        if not self._is_error(label, said) or len(self._seen) >= _MOST_ERRORS:
+        error = self._error_of(label, said)
+        if error is None or len(self._seen) >= _MOST_ERRORS:
             return None
+        said = error
         kind = re.sub(rb"\d+", b"", said[:200])
         if kind in self._seen:
             return None
@@ -155,14 +161,21 @@ class Errors:
         told_us, due_to = self._cancelled(message)
         return ErrorLine(message, int(rank[1]) if rank else label, told_us, due_to)
 
-    def _is_error(self, label: int | None, said: bytes) -> bool:
-        if said.startswith(b"Traceback (most recent call last)"):
-            self._in_traceback.add(label)
-            return False
-        if label in self._in_traceback and said.strip() and not said[:1].isspace():
-            self._in_traceback.discard(label)
-            return True
-        return _ERROR.search(said) is not None
+    def _error_of(self, label: int | None, said: bytes) -> bytes | None:
+        """What of a line tells an error, if it does."""
+        begin = said.find(_TRACEBACK, 0, _LONGEST_BEFORE)
+        if begin >= 0:
+            writers = self._in_traceback.setdefault(label, set())
+            if len(writers) < _MOST_WRITERS or not begin:
+                writers.add(said[:begin])
+            return None
+        writers = self._in_traceback.get(label, set())
+        before = max((each for each in writers if said.startswith(each)), key=len, default=None)
+        raised = b"" if before is None else said[len(before) :]
+        if before is not None and raised.strip() and not raised[:1].isspace():
+            writers.discard(before)
+            return raised
+        return said if _ERROR.search(said) else None
 
     def _cancelled(self, message: str) -> tuple[int | None, str | None]:
         cancelled = _CANCELLED.search(message)

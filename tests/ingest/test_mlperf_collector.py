@@ -438,6 +438,27 @@ def test_what_stands_before_each_line_hides_neither_marks_nor_errors(before: str
     assert read(*("trainer-1  | + echo " + line for line in RUN[:1]), *RUN) == read(*RUN)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[1,0]<stdout>:", "[1,1]<stdout>:"),
+        ("n1: ", "n2: "),
+        ("(RayTrainWorker pid=71) ", "(RayTrainWorker pid=72) "),
+        ("[pod/w-0/main] ", "[pod/w-1/main] "),
+        ("", "0: "),
+    ],
+)
+def test_errors_behind_what_a_launcher_puts_before_each_line_are_told(one: str, other: str) -> None:
+    trace = ["Traceback (most recent call last):", '  File "train.py", line 1', "ValueError: shape"]
+    told = read(
+        *(one + line for line in RUN[:6]),
+        *(writer + line for line in [*trace[:2], "", trace[2]] for writer in (one, other)),
+        other + "KeyError: of no traceback",
+    )
+
+    assert ["ValueError: shape"] == [e["message"] for e in of(told, "failure")]
+
+
 def test_a_start_that_the_launcher_tells_on_each_node_is_one() -> None:
     told = read(f"0: {RUN[0]}", f"8: {mark('START', 1)}", *RUN[1:])
 
