@@ -285,3 +285,26 @@ def test_saves_that_ray_train_tells_have_no_step() -> None:
         ("phase_start", "checkpoint_save", 60.0, None),
         ("phase_end", "checkpoint_save", 60.0, None),
     ] == [each for each in phases(told) if each[1] == "checkpoint_save"]
+
+
+def test_local_checkpoints_of_nvidia_resiliency_ext_are_read() -> None:
+    nemo = "[NeMo I 2026-03-01 10:{} {}] {}"
+    told = read(
+        nemo.format("00:00", "rank:1", "step 10 loss 1.0"),
+        nemo.format(
+            "00:30", "base_manager:294", "Successfully saved local checkpoint from iteration 10"
+        ),
+        nemo.format("01:00", "rank:1", "step 20 loss 1.0"),
+        nemo.format(
+            "05:00",
+            "local_checkpoint_callback:172",
+            "Local checkpoint interation 10 greater than global 0. "
+            "Resuming from a local checkpoint",
+        ),
+        nemo.format("06:00", "rank:1", "step 20 loss 1.0"),
+        nemo.format("06:30", "rank:1", "step 30 loss 1.0"),
+    )
+
+    assert [(30.0, 10)] * 2 == [(at, n) for _, phase, at, n in phases(told) if "save" in phase]
+    assert [(360.0, 10)] == resumed(told)
+    assert 2 == len(keys(told))
