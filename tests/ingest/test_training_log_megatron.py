@@ -357,3 +357,17 @@ def test_a_launch_of_megatron_begins_before_megatron_is_initialized() -> None:
 
     assert [5.0, 605.0] == [since(event) for event in of(told, "attempt_start")]
     assert [55.0, 655.0] == [since(e) for e in told if e.get("phase") == "training"]
+
+
+def test_an_exception_after_which_megatron_starts_anew_in_the_process_is_told() -> None:
+    log = MEGATRON.splitlines()
+    done = next(at for at, line in enumerate(log) if "after training is done" in line)
+    later = [line.replace("10:0", "10:1") for line in log]
+    raised = "ERROR:nvidia_resiliency_ext.inprocess.wrap:[2026-03-01 10:02:40.1] "
+    told = read(*log[:done], f"{raised}rank=3 fn_ex: KeyError('tokens')", *later)
+
+    (failure,) = of(told, "failure")
+    assert 153.0 == since(failure)
+    assert failure["message"].endswith("rank=3 fn_ex: KeyError('tokens')")
+    assert 2 == len(of(told, "attempt_start"))
+    assert failure["run_key"] == told[1]["run_key"]
