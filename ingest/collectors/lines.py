@@ -40,7 +40,8 @@ _LABEL = re.compile(
     rb"\s{0,8}(?:"
     rb"\[(?i:rank)[ :_=]?(?P<rank>\d{1,7})\]:?\s?"
     rb"|\[[A-Za-z_][\w.-]{0,40}?(?P<local>\d{1,7})\]:\s?"  # torchrun: role and local rank
-    rb"|\[(?:[\w.@-]{1,80}@)?\d{1,7},(?P<mpi>\d{1,7})\](?:<std(?:out|err|diag)>)?:\s?"
+    rb"|\[(?:[\w.@-]{1,80}@)?\d{1,7},(?:mpirank:)?(?P<mpi>\d{1,7})(?:,[A-Za-z][\w.-]{0,80})?\]"
+    rb"(?:<std(?:out|err|diag)>)?:\s?"
     rb"|\[(?P<horovod>\d{1,7})\]<std(?:out|err)>:\s?"
     rb"|(?P<srun>\d{1,7}):(?:\s|$)"
     rb"|(?P<service>[A-Za-z][\w.-]{0,62}[-_]\d{1,4}) {1,40}\|\s?"  # docker compose

@@ -91,6 +91,9 @@ def test_what_a_logger_writes_right_behind_a_bar_is_found(
         (b"[1,3]<stdout>:ready", Label(rank=3), b"ready"),
         (b"[prterun-n1-77@1,3]<stderr>: ready", Label(rank=3), b"ready"),
         (b"node-17: [INFO] ready", Label(host="node-17"), b"[INFO] ready"),
+        (b"[1,mpirank:3,algo-1]<stdout>:ready", Label(rank=3), b"ready"),  # SageMaker
+        (b"[1,mpirank:3,algo-1]:ready", Label(rank=3), b"ready"),
+        (b"[1,2,3]: ready", Label(), b"[1,2,3]: ready"),
         (b"10.0.0.7: [INFO] ready", Label(host="10.0.0.7"), b"[INFO] ready"),
         (b"10.0.0.7: ready", Label(), b"10.0.0.7: ready"),
         (b"[3]<stderr>:ready", Label(rank=3), b"ready"),
