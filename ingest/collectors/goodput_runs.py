@@ -40,7 +40,8 @@ class Run:
     end of that. `stride` is the least by which the number of a step went on. `first` and `held` are
     its first steps, until they are judged. `inside` and `open` (depth and start by name) are what
     the job did beside its newest step, `renewed` its start-up and restores since then: of this run
-    if it goes on, of the next if it goes back.
+    if it goes on, of the next if it goes back. `loaded` is data that was loaded before all else the
+    dump tells of it: beside a step before the dump, if its first step does not say otherwise.
     """
 
     of_run: Event
@@ -56,6 +57,7 @@ class Run:
     inside: list[tuple[int, int]] = field(default_factory=list)
     open: dict[str, tuple[int, int]] = field(default_factory=dict)
     renewed: list[Entry | Operation] = field(default_factory=list)
+    loaded: list[Entry | Operation] = field(default_factory=list)
     restored: int | None = None
     end: Entry | None = None
 
@@ -107,6 +109,7 @@ class Job:
 
     def finish(self) -> Iterator[Event]:
         """What is certain at the end of the dump: the newest launch ended if it says so."""
+        yield from self._tell_loaded()
         yield from self._tell_renewed()
         yield from self._judge_what_is_held()
         if self.run.end is not None:
@@ -117,11 +120,21 @@ class Job:
     def _start_up(self, entry: Entry | Operation) -> Iterator[Event]:
         """Behind a step, the next one tells whose start-up it is."""
         run = self.run
-        if run.step is None:
+        is_data = isinstance(entry, Entry) and entry.what == What.DATA_LOADING
+        if run.step is None and is_data and not run.is_begun:
+            run.loaded.append(entry)
+        elif run.step is None:
+            yield from self._tell_loaded()
             yield from _prepared(entry, run)
         elif run.renewed or isinstance(entry, Operation) or entry.what != What.DATA_LOADING:
             # beside a step data is loaded in the background, also beside one before this dump
             run.renewed.append(entry)
+
+    def _tell_loaded(self) -> Iterator[Event]:
+        """It was loaded in a start-up, or there is no step that tells."""
+        for entry in self.run.loaded:
+            yield from _prepared(entry, self.run)
+        self.run.loaded.clear()
 
     def _tell_renewed(self) -> Iterator[Event]:
         """The run goes on, or says no more."""
@@ -206,6 +219,11 @@ class Job:
             over: Event = {"at_us": left.over_us, "event": EventKind.PROGRESS}
             yield {**over, "step": left.step + 1, **left.of_run}
             yield {**_phase(left.over_us, False, Phase.TRAINING), **left.of_run}
+        if run.loaded and entry.step == 0:
+            # nothing comes before that step but a start-up
+            run.is_set_up = True
+            yield from self._tell_loaded()
+        run.loaded.clear()
         if run.begun_us is None or "run_generation" in run.of_run:
             yield _goes_on(entry.at_us, run.of_run)
         training = _phase(entry.at_us, True, Phase.TRAINING)

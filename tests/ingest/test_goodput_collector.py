@@ -532,6 +532,40 @@ def test_a_dump_that_begins_in_mid_run_tells_no_time_to_start(tmp_path: Path) ->
     assert [(40.0,), (None,)] == waits
 
 
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_dump_that_begins_with_data_loaded_beside_a_step_tells_no_time_to_start(
+    tmp_path: Path, cut: int
+) -> None:
+    beside = [entry(data_loading_start_time=at(38)), entry(data_loading_end_time=at(39))]
+    file = tmp_path / "goodput.jsonl"
+    file.write_text("\n".join([*beside[cut:], *steps(500, 520, 40)]) + "\n")
+
+    assert 0 == ingest(tmp_path / "warehouse", file)
+    told = "select tts_seconds, trainer_init_seconds, wall_seconds from attempts"
+    assert [(None, 0, 20 * STEP)] == rows(tmp_path / "warehouse", told)
+    assert [] == rows(tmp_path / "warehouse", "from anomalies")
+
+
+@pytest.mark.parametrize("cut", [5, 6])
+def test_dumps_that_part_a_launch_beside_its_very_first_step_tell_what_it_took(
+    tmp_path: Path, cut: int
+) -> None:
+    lines = [*launch(0), *steps(0, 60, 40, compiling=30), end(436)]
+    told = []
+    for name, dumps in (("whole", [lines]), ("parted", [lines[:cut], lines[cut:]])):
+        for number, dump in enumerate(dumps):
+            (tmp_path / f"{name}-{number}.jsonl").write_text("\n".join(dump) + "\n")
+        assert 0 == ingest(tmp_path / name, *sorted(tmp_path.glob(f"{name}-*")))
+        told.append(
+            rows(
+                tmp_path / name,
+                "select tts_seconds, trainer_init_seconds, pt2_compile_seconds from attempts",
+            )
+        )
+
+    assert [(70, 35, 30)] == told[0] == told[1]
+
+
 def test_what_is_left_of_an_earlier_launch_trains_for_no_later_one(tmp_path: Path) -> None:
     file = tmp_path / "goodput.jsonl"
     file.write_text("\n".join([*steps(500, 520, 40), *launch(900), *steps(510, 530, 940)]) + "\n")
