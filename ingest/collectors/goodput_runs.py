@@ -42,6 +42,7 @@ class Run:
     the job did beside its newest step, `renewed` its start-up and restores since then: of this run
     if it goes on, of the next if it goes back. `loaded` is data that was loaded before all else the
     dump tells of it: beside a step before the dump, if its first step does not say otherwise.
+    `is_warned` is set from a notice of preemption on, until a step follows.
     """
 
     of_run: Event
@@ -59,6 +60,7 @@ class Run:
     renewed: list[Entry | Operation] = field(default_factory=list)
     loaded: list[Entry | Operation] = field(default_factory=list)
     restored: int | None = None
+    is_warned: bool = False
     end: Entry | None = None
 
     @property
@@ -115,7 +117,7 @@ class Job:
         if self.run.end is not None:
             yield from self._judge_last(self.run.end.at_us)
             yield _last_word(self.run.end, self.run.of_run)
-            yield _ended(self.run.end, self.run.of_run)
+            yield _ended(self.run.end, self.run)
 
     def _start_up(self, entry: Entry | Operation) -> Iterator[Event]:
         """Behind a step, the next one tells whose start-up it is."""
@@ -190,7 +192,7 @@ class Job:
         if run.end is not None and run.end.at_us < entry.at_us:
             run.end = None  # it goes on, so that was no end
             yield _goes_on(entry.at_us, run.of_run)
-        run.step, run.at_us = entry.step, entry.at_us
+        run.step, run.at_us, run.is_warned = entry.step, entry.at_us, False
         run.inside.clear()
         run.open.clear()
 
@@ -303,7 +305,7 @@ class Job:
             self._left = None if usual_us is None else _Left(run.of_run, run.step, over_us)
         if run.end is not None:
             yield from self._judge_last(run.end.at_us)
-            yield _last_word(run.end, run.of_run)
+            yield _ended(run.end, run) if run.is_warned else _last_word(run.end, run.of_run)
 
     def _judge_last(self, ended_us: int) -> Iterator[Event]:
         """Training ends with the job, or with its last step if the job goes on much longer."""
@@ -325,16 +327,18 @@ def _prepared(entry: Entry | Operation, run: Run) -> Iterator[Event]:
         }
 
 
-def _ended(end: Entry, of_run: Event) -> Event:
-    """The job ended in order, as far as this dump goes."""
-    return {
+def _ended(end: Entry, run: Run) -> Event:
+    """The job ended in order, as far as this dump goes; or its launch did, told of a preemption,
+    whatever came after it.
+    """
+    ended: Event = {
         "at_us": end.at_us,
         "event": EventKind.ATTEMPT_END,
-        "outcome": Outcome.COMPLETED,
-        "event_id": _END_ID,
+        "outcome": Outcome.PREEMPTED if run.is_warned else Outcome.COMPLETED,
         "attrs": json.dumps({"line": end.line_number}),
-        **of_run,
+        **run.of_run,
     }
+    return ended if run.is_warned else {**ended, "event_id": _END_ID}
 
 
 def _goes_on(at_us: int, of_run: Event) -> Event:
@@ -381,6 +385,7 @@ def _operation(operation: Operation, run: Run) -> Iterator[Event]:
         run.restored = operation.step if is_of_run else run.restored
     yield {**told, **_of(run, operation.at_us)}
     if operation.warned_us is not None:
+        run.is_warned |= is_of_run
         yield {
             "at_us": operation.warned_us,
             "event": EventKind.FAILURE,

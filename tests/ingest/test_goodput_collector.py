@@ -205,6 +205,28 @@ def test_a_preemption_that_orbax_was_told_of_is_a_cause() -> None:
     ]
 
 
+@pytest.mark.parametrize("dumps", [0, 1, 2])
+def test_a_launch_that_ends_told_of_a_preemption_is_preempted(tmp_path: Path, dumps: int) -> None:
+    notice = orbax(
+        event_type="save",
+        step=30,
+        checkpoint_manager_blocking_start_time=at(222),
+        checkpoint_manager_blocking_duration_secs=4,
+        preemption_received_at=at(222.5),
+    )
+    first = [*launch(0), *steps(0, 30, 40), notice, end(226)]
+    again = [*launch(600), *steps(31, 60, 640), end(825)]
+    for number, lines in enumerate([[first], [[*first, *again]], [first, again]][dumps]):
+        (tmp_path / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
+
+    assert 0 == ingest(tmp_path / "warehouse", *sorted(tmp_path.glob("*.jsonl")))
+    outcomes = rows(tmp_path / "warehouse", "select outcome from attempts order by attempt")
+    assert [("preempted",), ("completed",)][: 1 + bool(dumps)] == outcomes
+    # a step that follows says that it went on
+    on = [*first[:-1], *steps(31, 40, 227), end(287)]
+    assert ["completed"] == [attempt.outcome for attempt in attempts(read(*on))]
+
+
 def test_entries_come_as_cloud_logging_exports_them_too() -> None:
     exported = [
         json.dumps({"insertId": "x", "jsonPayload": json.loads(line), "severity": "INFO"})
