@@ -107,7 +107,8 @@ _FOREIGN = (
     ),
     _foreign(
         "lines of a log inside Cloud Logging's JSON",
-        """Take them out: jq -r '.[] | .timestamp + " " + .textPayload' FILE > train.log""",
+        "Take them out, oldest first: jq -rs 'flatten | sort_by(.timestamp)[] | "
+        """.timestamp + " " + .textPayload' FILE > train.log""",
         r"\"textPayload\"\s*:",
     ),
     _foreign(

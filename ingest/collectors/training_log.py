@@ -37,9 +37,12 @@ _UNNUMBERED = (
     "no line that tells a step tells its number: keep the progress bar in the log (Hugging Face: "
     "disable_tqdm=False), or let a [[training_log]] pattern of ett.toml name it (?P<step>...)"
 )
-# the agent of torchrun tells its own story; a page that shows a piece of a log is none
+# the agent of torchrun tells its own story; a page that shows a piece of a log is none, nor are
+# entries of Cloud Logging
 _OTHERS = re.compile(
-    rb"torch[/.]distributed[/.](?:launcher[/.]api|elastic[/.]agent[/.])|^\s{0,3}```", re.MULTILINE
+    rb"torch[/.]distributed[/.](?:launcher[/.]api|elastic[/.]agent[/.])|^\s{0,3}```|"
+    rb"^\s{1,8}\"textPayload\": \"",
+    re.MULTILINE,
 )
 _RECORD = re.compile(
     rb"^(?:\[\w{1,40}\]:\s?)?[\[{](?!.{0,2000}\"(?:msg|message)\": ?\")\s{0,40}[\"{\[]"
@@ -96,6 +99,11 @@ def _begun(dump: Dump, reading: Reading) -> tuple[Dump, Signs, Run]:
 def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterator[_Item]:
     is_told = False
     for item in items:
+        if signs.is_newest_first:
+            raise UnreadableDump(
+                f"{dump.name} has the newest lines first. Dump it again with the oldest first "
+                "(gcloud logging read: --order=asc), or turn it: tac FILE > NEW"
+            )
         is_told = True
         yield item
     if is_told and signs.untimed_steps and not run.has_steps:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, takewhile
+from itertools import chain, pairwise, takewhile
 from typing import NamedTuple
 
 from ingest.collectors.base import Block, Line
@@ -36,6 +36,7 @@ from ingest.events import Outcome
 _LINES_AT_ONCE = 4_096
 _BYTES_AT_ONCE = 4 * 1024 * 1024
 _LOOKED_BACK = 256  # lines
+_FEWEST_TURNS = 10  # of times that tell in which order a log is
 _LONGEST_LINE = 65_536  # bytes that are looked at: no trainer says more at once
 _LONGEST_TEXT = 2_000  # bytes
 _LONGEST_NUMBER = 18  # digits
@@ -72,13 +73,15 @@ class Sign(NamedTuple):
 
 
 class Signs:
-    """Reads a log once. `first_us` is the first time that its first lines tell; `has_signs`: some
-    line meant something; `untimed_steps` counts the steps that no time was told of,
+    """Reads a log once. `first_us` is the first time that its first lines tell; `is_newest_first`:
+    nearly each of them tells an earlier time than the one before; `has_signs`: some line meant
+    something; `untimed_steps` counts the steps that no time was told of,
     `unnumbered_steps` those of which no number was.
     """
 
     def __init__(self, patterns: Patterns, clock: Clock) -> None:
         self.first_us: int | None = None
+        self.is_newest_first = False
         self.has_signs = False
         self.untimed_steps = 0
         self.unnumbered_steps = 0
@@ -119,6 +122,7 @@ class Signs:
             self._torn.clear()
             if is_first:
                 self.first_us = self._first_time()
+                self.is_newest_first = self._is_newest_first()
             yield from self._signs(are_many=are_many)
         yield from self._traces.close()
 
@@ -275,6 +279,13 @@ class Signs:
     def _first_time(self) -> int | None:
         times = (_time_of(line, self._clock) for line in self._batch)
         return next((at_us for at_us in times if at_us is not None), None)
+
+    def _is_newest_first(self) -> bool:
+        """Ranks that write into one another go back and forth."""
+        times = (_time_of(line, self._clock) for line in self._batch[:_LOOKED_BACK])
+        told = [at_us for at_us in times if at_us is not None]
+        turns = [newer < older for older, newer in pairwise(told) if newer != older]
+        return len(turns) >= _FEWEST_TURNS and 10 * sum(turns) >= 9 * len(turns)
 
     def _near(self, index: int) -> list[bytes]:
         """The lines before one of the batch."""

@@ -80,7 +80,13 @@ BESIDE = "a system of MLPerf. It is no dump: logs of its results are read with i
         ),
         (
             '[{"textPayload": "step 1", "timestamp": "2026-03-02T09:00:01Z"}]',
-            "lines of a log inside Cloud Logging's JSON. Take them out: jq ",
+            "lines of a log inside Cloud Logging's JSON. Take them out, oldest first: jq ",
+        ),
+        (
+            '[\n  {\n    "textPayload": "completed step: 1, seconds: 2.0, TFLOP/s/device: 9",\n'
+            '    "timestamp": "2026-03-02T09:00:01Z"\n  },\n  {\n    "textPayload": '
+            '"completed step: 0, seconds: 2.0, TFLOP/s/device: 9"\n  }\n]\n',
+            "lines of a log inside Cloud Logging's JSON. Take them out, oldest first: jq ",
         ),
         (
             '[\n  {\n    "jsonPayload": {\n      "job_name": "llm",\n      "step_count": 1\n',

@@ -867,6 +867,16 @@ def test_a_log_without_times_is_refused_with_a_remedy() -> None:
         read("iter 10: loss 2.5, time 100.00ms, mfu 30.00%")
 
 
+def test_a_log_with_the_newest_lines_first_is_refused_with_a_remedy() -> None:
+    lines = [f"2026-03-01 10:00:{2 * n:02} step {n}0 loss 2.5" for n in range(20)]
+    with pytest.raises(UnreadableDump, match=r"has the newest lines first.* tac FILE > NEW"):
+        read(*reversed(lines))
+
+    # ranks that are late by turns go back as often as forward
+    late = [line for pair in zip(lines[1:], lines, strict=False) for line in pair]
+    assert 0 < len(steps(read(*late)))
+
+
 def test_a_log_whose_steps_tell_no_time_says_so(caplog: pytest.LogCaptureFixture) -> None:
     launch = "2026-03-01 10:00:00 Starting job: a model"
     read(launch, "iter 10: loss 2.5, time 100.00ms", "2026-03-01 10:01:00 step: 20 loss: 2.4")
