@@ -205,6 +205,8 @@ class Launch:
         at_us = self._time_of(sign)
         if at_us is None:
             return []
+        if sign.at_us is not None:
+            at_us -= _length_us(sign) or 0
         step, is_part = _number(sign), sign.pattern.is_part
         return [
             *(() if self.steps else self._spans.forgotten(at_us, is_part=is_part)),

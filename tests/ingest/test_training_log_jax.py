@@ -111,6 +111,27 @@ def test_an_async_save_is_one_in_the_words_of_each_release_of_orbax(
     assert (on_its_way if is_cut_off else [(12, 26.0)]) == uploads_of(told)
 
 
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_a_save_that_waits_for_the_one_before_blocks_training_meanwhile(hosts: int) -> None:
+    wait = (
+        "Waiting for previous save to complete took 7.500000 seconds. If this number is high, "
+        "consider checkpointing less frequently."
+    )
+    told = read(
+        "2026-03-01T10:00:10Z completed step: 11, seconds: 0.5, TFLOP/s/device: 90.1",
+        *[f"2026-03-01T10:00:2{n}Z {wait}" for n in range(hosts)],
+        "2026-03-01T10:00:21Z [process=0] Saving checkpoint at step 12",
+        "2026-03-01T10:00:21Z [process=0] [async] Started save checkpoint @ /c/12.",
+        "2026-03-01T10:00:22.5Z [process=0] [async] Finished blocking save in 1.50 seconds. "
+        "Continuing save @ /c/12.",
+        "2026-03-01T10:00:25Z completed step: 12, seconds: 0.5, TFLOP/s/device: 90.1",
+        "2026-03-01T10:00:30Z completed step: 13, seconds: 0.5, TFLOP/s/device: 90.1",
+    )
+
+    assert [(12.5, 22.5)] == spans(told, "checkpoint_save")
+    assert [12] == [e["step"] for e in told if e["event"] == "phase_end" and "ok" in e]
+
+
 def test_a_save_that_is_written_once_its_log_was_rotated_is_one_to_go_back_to(
     tmp_path: Path,
 ) -> None:
@@ -180,6 +201,25 @@ def test_a_sync_save_of_orbax_blocks_to_its_end(lines: tuple[str, ...]) -> None:
     assert [(20.0, 26.0)] == spans(told, "checkpoint_save")
     assert [12] == [e["step"] for e in told if e["event"] == "phase_end" and "ok" in e]
     assert [] == uploads_of(told)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "TFLOP/s/device: 90.1, Tokens/s/device: 1000.1"),
+        ("", "live slice count: 2, TFLOP/s/device: 90.1, Tokens/s/device: 1000.1"),
+        ("[Rampup Batch Size Phase], ", "total_weights: 4194304.0"),
+        ("[Rampup Batch Size Phase], ", "live slice count: 2, total_weights: 4194304.0"),
+    ],
+)
+def test_maxtext_tells_steps_of_slices_that_come_and_go_and_of_batches_that_grow(
+    before: str, after: str
+) -> None:
+    line = "2026-03-01T10:00:{}0Z {}completed step: {}, seconds: 9.5, {}, loss: 2.000, lm_loss: 2.0"
+    told = read(*(line.format(step, before, step, after) for step in range(1, 4)))
+
+    assert [(10.0, 1), (20.0, 2), (30.0, 3)] == steps(told)
+    assert [("phase_start", "training", 0.5, None)] == phases(told)
 
 
 @pytest.mark.parametrize("summary", ["eval metrics after step:", "Completed eval after train step"])
