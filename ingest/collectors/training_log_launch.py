@@ -94,7 +94,7 @@ class Launch:
         if self.training_us is None or goes_on or self._restored is not None:
             return [*self._told(self._trains(step)), *self._reached(at_us, number, samples)]
         if self._spans.are_open:
-            over = self._told(self._spans.went_on(label, at_us))
+            over = self._told(self._spans.went_on(label, at_us, number))
             return [*over, *self._reached(at_us, number, samples)]
         return self._reached(at_us, number, samples)
 
@@ -239,8 +239,8 @@ class Launch:
         return self._spans.written(sign.label, sign.at_us, _number(sign), _length_us(sign))
 
     def _evaluating(self, sign: Sign) -> list[Event]:
-        at_us = self._time_of(sign)
-        return [] if at_us is None else self._spans.begin(Phase.EVALUATION, sign.label, at_us, None)
+        at_us, step = self._time_of(sign), _number(sign)
+        return [] if at_us is None else self._spans.begin(Phase.EVALUATION, sign.label, at_us, step)
 
     def _evaluated(self, sign: Sign) -> list[Event]:
         length_us = _length_us(sign)
@@ -277,7 +277,7 @@ class Launch:
         return [{"at_us": at_us, "event": EventKind.ALIVE, "resumed_from_step": restored}]
 
     def _trains(self, step: Step) -> list[Event]:
-        events = self._spans.went_on(step.label, step.at_us)
+        events = self._spans.went_on(step.label, step.at_us, step.step)
         if self.training_us is None or self.is_trained:
             return [*events, *self._open_training(step)]
         return [*events, *self._resumed(step.step, self.training_us)]

@@ -23,6 +23,8 @@ _MOST_OPEN = 10_000  # ranks
 
 @dataclass(slots=True)
 class _Span:
+    """`step` is that of a save or a load, or the last before an evaluation."""
+
     start_us: int
     told_us: int
     step: int | None
@@ -140,16 +142,17 @@ class Spans:
         written = self._upload(EventKind.PHASE_START, min(start_us, at_us), label, step)
         return [*events, {**written, "end_us": at_us}]
 
-    def went_on(self, label: Label, at_us: int) -> list[Event]:
-        """A rank does something else: what it did before is over. Ranks tell their lines one after
-        another, so others may still tell.
+    def went_on(self, label: Label, at_us: int, step: int | None = None) -> list[Event]:
+        """A rank does something else, or did a step: what it did before is over. Ranks tell their
+        lines one after another, so others may still tell.
         """
         if not self._open:
             return []
         over = [
             key
             for key, span in self._open.items()
-            if key[1] in (self._voice(label), None) or at_us - span.told_us > _RANKS_APART_US
+            if (key[1] in (self._voice(label), None) or at_us - span.told_us > _RANKS_APART_US)
+            and not (key[0] is Phase.EVALUATION and _is_before(step, span))
         ]
         return [self._close(key) for key in over]
 
@@ -245,9 +248,14 @@ class Spans:
             event["rank"] = rank
         if label.host is not None:
             event["host"] = label.host
-        if step is not None:
+        if step is not None and phase is not Phase.EVALUATION:
             event["step"] = step
         return event
+
+
+def _is_before(step: int | None, span: _Span) -> bool:
+    """Whether a step is one after which something began that goes on, and was told late."""
+    return not (span.is_done or step is None or span.step is None) and step <= span.step
 
 
 def _is_same(span: _Span, at_us: int, step: int | None) -> bool:

@@ -203,6 +203,26 @@ def test_a_sync_save_of_orbax_blocks_to_its_end(lines: tuple[str, ...]) -> None:
     assert [] == uploads_of(told)
 
 
+def test_maxtext_evaluates_from_its_first_step_on_whatever_it_tells_late() -> None:
+    step = "completed step: {}, seconds: 9.5, TFLOP/s/device: 90.1, loss: 2.0"
+    told = read(
+        *(f"2026-03-01T10:00:{step_at}Z {step.format(n)}" for n, step_at in ((7, 10), (8, 20))),
+        "2026-03-01T10:00:30Z Starting eval after train step 10",
+        f"2026-03-01T10:00:30.2Z {step.format(9)}",
+        "2026-03-01T10:00:36Z Completed eval step: 0, seconds: 5.800, running loss=2.100",
+        "2026-03-01T10:00:41Z Completed eval step: 1, seconds: 5.000, running loss=2.100",
+        "2026-03-01T10:00:41Z Completed eval after train step 10, loss=2.100, perplexity=8.166",
+        f"2026-03-01T10:00:50Z {step.format(10)}",
+        "2026-03-01T10:01:00Z Starting eval after train step 11",
+        f"2026-03-01T10:01:10Z {step.format(12)}",
+    )
+
+    # of the second one nothing but its beginning is told
+    assert [(30.0, 41.0), (60.0, 60.0)] == spans(told, "evaluation")
+    assert [7, 8, 9, 10, 12] == [step for _, step in steps(told)]
+    assert {None} == {e.get("step") for e in told if e.get("phase") == "evaluation"}
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
