@@ -872,6 +872,10 @@ def test_a_log_with_the_newest_lines_first_is_refused_with_a_remedy() -> None:
     with pytest.raises(UnreadableDump, match=r"has the newest lines first.* tac FILE > NEW"):
         read(*reversed(lines))
 
+    listed = [f"2026-02-{28 - n // 24:02} {23 - n % 24:02}:00:00 step_{n}" for n in range(300)]
+    logged = [line for line in lines for _ in range(50)]
+    assert 0 < len(steps(read(*listed, *logged)))
+
     # ranks that are late by turns go back as often as forward
     late = [line for pair in zip(lines[1:], lines, strict=False) for line in pair]
     assert 0 < len(steps(read(*late)))
