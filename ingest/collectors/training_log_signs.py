@@ -229,7 +229,8 @@ class Signs:
             if stamp is None and _SAME_TIME.match(told.text):
                 stamp = told._replace(at_us=self._time_before(index))
         if told.at_us is None and stamp is not None and stamp.at_us is not None:
-            told = stamp._replace(text=told.text)
+            label = stamp.label if told.label == NOBODY else told.label
+            told = stamp._replace(label=label, text=told.text)
         if told.at_us is not None:
             self._told_us, self._told_at = told.at_us, number
         if may_be_trace:

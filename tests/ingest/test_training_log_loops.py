@@ -638,6 +638,26 @@ def test_a_rank_that_tells_its_last_step_late_does_not_train_again() -> None:
     ]
 
 
+def test_a_traceback_that_a_rank_begins_behind_a_bar_ends_behind_a_pipes_times() -> None:
+    bar = "\r {0}%|██████▌   | {0}/100 [01:{0}<00:47,  3.38s/it]"
+    stamp = "2026-03-01T10:0{}:00.500000+0000 "
+    told = read(
+        stamp.format(0) + "***** Running training *****",
+        stamp.format(1) + bar.format(25) + bar.format(27)
+        + "[rank0]: Traceback (most recent call last):",
+        stamp.format(1) + '[rank0]:   File "train.py", line 42, in <module>',
+        stamp.format(1) + "[rank0]:     work.wait()",
+        stamp.format(1) + "[rank0]: RuntimeError: Connection reset by peer",
+        stamp.format(2) + "***** Running training *****",
+        stamp.format(3) + bar.format(30) + f"\r{' ' * 50}\r{{'loss': 2.1, 'epoch': 0.1}}",
+    )  # fmt: skip
+
+    assert ["RuntimeError: Connection reset by peer"] == [
+        failure["message"].partition("\n")[0] for failure in of(told, "failure")
+    ]
+    assert [(180.5, 30)] == steps(told)
+
+
 @pytest.mark.parametrize(
     ("line", "name", "told"),
     [
