@@ -37,7 +37,7 @@ _HEAD = re.compile(
 _FROM_START = ("run", "launcher/api", "launcher.api")  # modules that speak before the first workers
 _FORK = "ft_launcher"  # names no modules
 _STARTS = b"Starting elastic_operator with launch configs:"
-_EARLY = (_STARTS, b"starting workers for entrypoint")
+_EARLY = (b"Using nproc_per_node=", _STARTS, b"starting workers for entrypoint")
 _STUCK_GROUP = b"marking worker group UNHEALTHY"
 _DEATHS = (
     b"failed (exitcode: ",

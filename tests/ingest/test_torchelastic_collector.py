@@ -92,6 +92,47 @@ def test_a_fork_of_torchrun_that_keeps_to_warnings_begins_with_the_first(tmp_pat
     ]
 
 
+def test_a_fork_of_torchrun_that_tells_no_rendezvous_begins_and_starts_workers_anew(
+    tmp_path: Path,
+) -> None:
+    """As release 0.4 writes by default: what torchrun's own classes say of it is left out."""
+
+    def says(clock: str, level: str, text: str) -> str:
+        return f"[2026-11-20 05:{clock},000] [{level}] [ft_launcher8489@n1] {text}"
+
+    def steps(*clocks: str) -> list[str]:
+        return [
+            f"2026-11-20 05:{clock},000 - INFO - step: {2 * number} loss: 2.1"
+            for number, clock in enumerate(clocks, 1)
+        ]
+
+    log = [
+        says("41:37", "INFO", "Using nproc_per_node=2."),
+        says("41:38", "INFO", "Starting elastic_operator with launch configs:"),
+        "  run_id           : run-a",
+        "",
+        says("41:38", "INFO", "[default] starting workers for entrypoint: python3"),
+        says("41:39", "INFO", "The node 'n1_8489_0' has joined round 0 of the rendezvous 'run-a'."),
+        *steps("41:57", "42:07", "42:17"),
+        says(
+            "42:27", "ERROR", "failed (exitcode: -9) local_rank: 0 (pid: 9001) of binary: python3"
+        ),
+        says("42:27", "INFO", "[default] Worker group UNHEALTHY. 2/2 attempts left; will restart "),
+        says("42:27", "WARNING", "Sending process 9002 closing signal SIGTERM"),
+        says("42:28", "INFO", "The node 'n1_8489_0' has joined round 1 of the rendezvous 'run-a'."),
+        *steps("42:47", "42:57", "43:07", "43:17"),
+        says("43:27", "INFO", "[default] worker group successfully finished. Waiting 300 seconds."),
+    ]
+    told = events_of(written(tmp_path, *log))
+
+    assert [
+        (0.0, "attempt_start", 0, None),
+        (50.0, "attempt_end", 0, "failed"),
+        (50.0, "attempt_start", 1, None),
+        (110.0, "attempt_end", 1, "completed"),
+    ] == lives(told)
+
+
 def test_phases_go_from_the_launcher_to_the_trainer_that_is_not_seen_to_begin_training(
     tmp_path: Path,
 ) -> None:
