@@ -329,11 +329,20 @@ told as (
             and others.launch = other_launches.launch
             and coalesce(launches.cluster = other_launches.cluster, true)
     inner join job_keys on others.joined_no = job_keys.job_no
+    -- a number that rows know, of another time or of two clusters, is told of elsewhere
+    left join stg_launch_links as links
+        on
+            holds.job_no = links.job_no
+            and holds.launch = links.launch
+    left join stg_launch_links as other_links
+        on
+            others.job_no = other_links.job_no
+            and others.launch = other_links.launch
     where
         holds.is_told
         and others.is_told
-        and holds.chain_no is null
-        and others.chain_no is null
+        and links.job_no is null
+        and other_links.job_no is null
 
     union all
 

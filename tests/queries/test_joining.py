@@ -551,6 +551,28 @@ def test_names_that_state_one_job_of_which_no_row_tells_count_twice_and_say_so(
 
 
 story(
+    scheduler=[
+        *job("red:166", ("COMPLETED", 0, 1, 995)),
+        *job("blue:166", ("COMPLETED", 0, 1, 995)),
+    ],
+    trainer=[
+        *life("run-166", "a", 20, 990, scheduler_job="166"),
+        *life("also-166", "b", 20, 990, scheduler_job="166"),
+    ],
+)
+
+
+def test_names_that_state_a_number_of_two_clusters_are_not_told_that_no_row_knows_it(
+    fleet: Path,
+) -> None:
+    told = "select job_id, kind from anomalies where job_id like '%-166' and attempt is null"
+
+    assert [("also-166", "ambiguous_job"), ("run-166", "ambiguous_job")] == rows(
+        fleet, f"{told} order by all"
+    )
+
+
+story(
     scheduler=job("fleet:170", ("COMPLETED", 0, 10, 500), ("FAILED", 9000, 9010, 9500)),
     trainer=[
         *life("170", "a", 30, 490, scheduler_job="170"),
