@@ -107,7 +107,10 @@ def _parser() -> argparse.ArgumentParser:
         help="the dumps' format (default: told by content)",
     )
     parser.add_argument(
-        "--cluster", type=_name, help="which cluster the dumps are from, where they do not say"
+        "--cluster",
+        type=_name,
+        help="which cluster the dumps are from, for lines that do not say, and for the clock that "
+        "tells running from lost: clusters that are not named share one",
     )
     parser.add_argument(
         "--timezone",
