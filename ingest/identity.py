@@ -23,6 +23,7 @@ LOOKED_AT = ("path", "job_id", "run_key")
 GIVEN = ("job_id", "attempt", "scheduler_job", "team")
 
 _LONGEST = 256
+_MOST_ATTEMPTS = 10**18 - 1  # what a column of whole numbers holds, and one more
 _OF_ONE_LAUNCH = ("job_id", "attempt", "run_key", "run_generation", "run_restart", "scheduler_job")
 
 
@@ -138,7 +139,10 @@ def _given(
 
 def _checked(rule: IdentityRule, name: str, group: str, value: str) -> str:
     wanted = {
-        "attempt": ("a number from 1", value.isascii() and value.isdecimal() and int(value) > 0),
+        "attempt": (
+            f"a number from 1 to {_MOST_ATTEMPTS:,}",
+            value.isascii() and value.isdecimal() and 0 < int(value) <= _MOST_ATTEMPTS,
+        ),
         "scheduler_job": (
             "digits, as in 17, 17_3 or 17+1",
             (value.isascii() and value.isdecimal()) or is_job(value),

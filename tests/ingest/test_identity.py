@@ -174,13 +174,20 @@ def test_a_job_of_a_scheduler_may_be_the_task_of_an_array_or_a_part(number: str)
     [
         ("(?P<attempt>ads)", "attempt 'ads', which must be a number from 1"),
         ("-(?P<attempt>0)", "attempt '0', which must be a number from 1"),
+        (
+            r"run (?P<attempt>\d+)",
+            "attempt '20260301100000123456', which must be a number from 1 to 999,999,",
+        ),
         ("(?P<scheduler_job>ads)", "scheduler_job 'ads', which must be digits, as in 17, "),
         ("(?P<job_id>)", "job_id '', which must be 1 to 256 characters"),
     ],
 )
 def test_a_value_that_cannot_be_meant_refuses_the_dump(pattern: str, said: str) -> None:
     with pytest.raises(UnreadableDump) as refusal:
-        identify((IdentityRule("path", pattern),), {"job_id": "a"})
+        identify(
+            (IdentityRule("path", pattern), IdentityRule("job_id", pattern)),
+            {"job_id": "run 20260301100000123456"},
+        )
 
     assert said in str(refusal.value)
     assert "ads-0.log" in str(refusal.value)
