@@ -11,7 +11,8 @@ from pathlib import Path
 
 def warehouse() -> Path:
     """The warehouse's folder, where no argument names it. An empty ETT_WAREHOUSE names nothing."""
-    return Path(os.environ.get("ETT_WAREHOUSE") or "warehouse")
+    # no shell has put a home for its ~, and DuckDB would put one for that of its own file alone
+    return Path(os.path.expanduser(os.environ.get("ETT_WAREHOUSE") or "warehouse"))
 
 
 def ingest_command(folder: Path) -> str:
@@ -46,6 +47,9 @@ def _folder(text: str) -> Path:
     if not text:
         # a variable that is not set; the folder of the moment would be filled with its files
         raise ArgumentTypeError("it names no folder: is a variable empty?")
+    text = os.path.expanduser(text)  # shells leave that of --warehouse=~/ett as it is
+    if str(Path(text)).startswith("~"):
+        raise ArgumentTypeError(f"{text} begins with a ~ of nobody's home: write its whole path")
     if leads_to_itself(Path(text)):
         raise ArgumentTypeError(f"{text} is a link that leads to itself: name another folder")
     if os.path.isfile(text):

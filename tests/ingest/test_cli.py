@@ -676,6 +676,35 @@ def test_a_warehouse_that_is_a_file_is_refused(
     assert f"{dump} is a file: name the folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_warehouse_below_the_home_is_there_where_no_shell_says_which_it_is(
+    is_named: bool, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shells put a home for the ~ of an argument of its own, and not for that of --warehouse=~/x"""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ETT_WAREHOUSE", "~/fleet/ett")
+
+    assert 0 == main([str(dump), *(["--warehouse=~/fleet/ett"] if is_named else [])])
+    assert [] == list(Path().iterdir())
+    assert published(tmp_path / "fleet" / "ett").exists()
+
+
+def test_a_warehouse_in_nobodys_home_is_refused(
+    capsys: pytest.CaptureFixture[str],
+    dump: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main([str(dump), "--warehouse=~nobody-of-this-name/ett"])
+
+    assert "~nobody-of-this-name/ett begins with a ~ " in capsys.readouterr().err
+    assert not Path("~nobody-of-this-name").exists()
+
+
 def test_a_warehouse_file_that_is_none_is_refused_and_left_alone(
     capsys: pytest.CaptureFixture[str], dump: Path, warehouse: Path
 ) -> None:
