@@ -40,6 +40,10 @@ _CONTRADICTIONS = {
         "job %s: %s. If they are one run, its time counts twice. The scheduler's dump makes them "
         "one: ingest it as well (sacct)"
     ),
+    "ambiguous_job": (
+        "job %s: %s. It is joined with none of them, and if it is one its time counts twice. "
+        "Ingest what tells of it with --cluster into a new warehouse (--warehouse)"
+    ),
     "number_at_once": (
         "job %s: %s. Both count. If they are one row, told with another Submit or without, its "
         "time counts twice; if they are jobs of two clusters, name these (--cluster). Ingest them "

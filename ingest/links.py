@@ -153,14 +153,17 @@ def contradictions(
     connection: duckdb.DuckDBPyConnection, *kinds: str
 ) -> dict[str, tuple[int, str, str]]:
     """For each of these kinds of anomaly a job of `batch_jobs` of which the facts say it, if there
-    is one: its number and name, and what they say.
+    is one: its number and name, and what they say. Of ambiguous jobs only those that clusters make
+    so: under a name that jobs had at once each launch went to its own.
     """
     told = connection.execute(
         "select distinct on (facts.kind) facts.kind, facts.base_job_no, job_keys.job_key, "
         "facts.what from contradiction_facts_kept as facts "
         "inner join job_keys on facts.job_no = job_keys.job_no "
         "where facts.kind in (select unnest($1::varchar[])) and job_keys.job_key in "
-        "(select job_key from batch_jobs) order by facts.kind, job_keys.job_key, facts.what",
+        "(select job_key from batch_jobs) and "
+        "not starts_with(facts.what, 'jobs of the scheduler ran at once') "
+        "order by facts.kind, job_keys.job_key, facts.what",
         [kinds],
     ).fetchall()
     return {kind: (job_no, job_key, what) for kind, job_no, job_key, what in told}

@@ -244,6 +244,22 @@ def test_a_number_of_two_clusters_is_neither_where_the_events_name_none(mixed: P
     assert {("17", "ambiguous_job")} == set(kinds)
 
 
+@pytest.mark.parametrize("named", [(), ("--cluster", "c1")], ids=("none", "one"))
+def test_a_number_of_two_clusters_that_is_joined_with_neither_is_warned_of(
+    named: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tables = [table(tmp_path / f"{cluster}.txt", cluster, "17") for cluster in ("c1", "c2")]
+    ingest(tmp_path / "warehouse", *tables)
+
+    assert 0 == ingest(tmp_path / "warehouse", trained(tmp_path / "a.jsonl", "17"), *named)
+    said = (
+        "job 17: the scheduler's job 17 is known on 2 clusters, such as c1 and c2. It is joined "
+        "with none of them, and if it is one its time counts twice. Ingest what tells of it with "
+        "--cluster"
+    )
+    assert (not named) == (said in caplog.text)
+
+
 def test_a_name_that_is_no_number_is_a_job_of_its_own(mixed: Path) -> None:
     assert [("c1:18", 3), ("pretrain", 3)] == the_jobs(mixed, "18", "pretrain")
 
