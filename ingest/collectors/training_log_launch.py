@@ -240,7 +240,15 @@ class Launch:
 
     def _evaluating(self, sign: Sign) -> list[Event]:
         at_us, step = self._time_of(sign), _number(sign)
-        return [] if at_us is None else self._spans.begin(Phase.EVALUATION, sign.label, at_us, step)
+        if at_us is None:
+            return []
+        # what tells how long it took up to now began before, once what came before it was done
+        since_us = max(at_us - (_length_us(sign) or 0), self.stepped_us, self._spans.latest_us)
+        return [
+            event
+            for told_us in sorted({min(since_us, at_us), at_us})
+            for event in self._spans.begin(Phase.EVALUATION, sign.label, told_us, step)
+        ]
 
     def _evaluated(self, sign: Sign) -> list[Event]:
         length_us = _length_us(sign)
@@ -366,4 +374,7 @@ def _length_us(sign: Sign) -> int | None:
         if name in sign.told
     ]
     seconds = length_us(sign.told.get("seconds"), SECOND_US)
-    return None if seconds is None else seconds + sum(part or 0 for part in parts)
+    if seconds is None:
+        return None
+    times = _number(sign, "times")
+    return (seconds + sum(part or 0 for part in parts)) * (1 if times is None else times)

@@ -32,6 +32,7 @@ _GROUPS = frozenset(
         "seconds",
         "minutes",
         "hours",
+        "times",
         "ms",
         "run",
         "scheduler_job",

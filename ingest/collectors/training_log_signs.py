@@ -42,6 +42,8 @@ _LONGEST_TEXT = 2_000  # bytes
 _LONGEST_NUMBER = 18  # digits
 # what loggers put between the time and the message
 _HEAD = re.compile(rb"\s*(?:(?:[\w.]{1,80}:\d{1,6}\s)?>>|(?:-\s[\w.]{1,80}\s){0,3}-)\s*")
+_RULE = re.compile(rb"\s*-{10,200}\s*")
+_MOST_ABOVE = 2  # lines
 # rich leaves a time out that is the same as on the line before
 _SAME_TIME = re.compile(rb" {18,20}(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) ")
 COUNTS = ("restart", "generation")  # of Slurm, of torchrun
@@ -196,10 +198,18 @@ class Signs:
 
     def _head(self, index: int, label: Label) -> Said | None:
         """What a logger put before a message that begins with a line break, on the line before."""
-        before = pieces((self._batch[index - 1 : index] or self._before[-1:] or [b""])[0])
+        before = pieces(self._above(index))
         told = said(split_bar(before[-1][:_LONGEST_LINE])[1], self._clock) if before else None
         is_head = told is not None and told.label == label and _HEAD.fullmatch(told.text)
         return told if is_head else None
+
+    def _above(self, index: int) -> bytes:
+        """The line before one of the batch, or above the rule that is drawn there."""
+        near = (
+            self._batch[:index] if index < _MOST_ABOVE else self._batch[index - _MOST_ABOVE : index]
+        )
+        *above, before = [b"", *self._before[-_MOST_ABOVE:], *near][-_MOST_ABOVE:]
+        return above[0] if above and _RULE.fullmatch(before) else before
 
     def _piece(
         self, index: int, number: int, line: bytes, before: bytes = b"", stamp: Said | None = None

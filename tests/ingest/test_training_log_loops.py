@@ -638,6 +638,51 @@ def test_a_rank_that_tells_its_last_step_late_does_not_train_again() -> None:
     ]
 
 
+_RULE = "-" * 60
+
+
+def test_mmengine_launches_with_its_environment_and_evaluates_as_long_as_it_says() -> None:
+    step = (
+        "2026/03/01 10:0{} - mmengine - INFO - Epoch(train) [{}][10/10]  lr: 1.0e-02  time: 3.0045"
+    )
+    told = read(
+        "2026/03/01 10:00:22 - mmengine - WARNING - The prefix is not set in metric class A.",
+        "2026/03/01 10:00:23 - mmengine - INFO - ",
+        _RULE,
+        "System environment:",
+        "    sys.platform: linux",
+        step.format("0:53", 1),
+        "2026/03/01 10:00:53 - mmengine - INFO - Saving checkpoint at 1 epochs",
+        step.format("1:23", 2),
+        "2026/03/01 10:01:29 - mmengine - INFO - Epoch(val) [2][4/4]    acc: 2  data_time: 0.0006  "
+        "time: 1.5016",
+        step.format("1:59", 3),
+        "2026/03/01 10:05:56 - mmengine - WARNING - The prefix is not set in metric class A.",
+        "2026/03/01 10:05:57 - mmengine - INFO - ",
+        _RULE,
+        "System environment:",
+        "2026/03/01 10:05:58 - mmengine - INFO - Auto resumed from the latest "
+        "checkpoint wd/epoch_2.pth.",
+    )
+
+    assert [(83.0, 89.0)] == [(round(began), ended) for began, ended in spans(told, "evaluation")]
+    assert [22.0, 356.0] == [since(event) for event in of(told, "attempt_start")]
+
+
+def test_deepspeed_that_finds_no_checkpoint_loads_none() -> None:
+    told = read(
+        "[2026-03-01 10:00:06,898] [INFO] [launch.py:152:main] WORLD INFO DICT: {'n1': [0, 1]}",
+        "[2026-03-01 10:00:53,057] [WARNING] [engine.py:4437:load_checkpoint] Unable to find "
+        "latest file at ck/latest, if trying to load latest checkpoint please ensure this file "
+        "exists or pass an explicit checkpoint tag when loading a checkpoint.",
+        "[2026-03-01 10:02:27,032] [ERROR] [launch.py:259:sigkill_handler] ['python3'] exits with "
+        "return code = -9",
+    )
+
+    assert [] == phases(told)
+    assert ("failed", 147.032) == (told[-1]["outcome"], since(told[-1]))
+
+
 def test_a_traceback_that_a_rank_begins_behind_a_bar_ends_behind_a_pipes_times() -> None:
     bar = "\r {0}%|██████▌   | {0}/100 [01:{0}<00:47,  3.38s/it]"
     stamp = "2026-03-01T10:0{}:00.500000+0000 "
