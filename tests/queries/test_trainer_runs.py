@@ -1,0 +1,98 @@
+"""Logs that real trainers wrote, held against what their scripts measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.queries.engine import ingest, table
+
+RUNS = Path(__file__).parent / "trainer_runs"
+_WRITTEN_IN = datetime(2026, 12, 1).timestamp()  # of lines that tell no year
+_Truth = Sequence[Mapping[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    logs = []
+    for log in sorted(RUNS.glob("*/*.log")):
+        logs.append(folder / log.parent.name / log.name)
+        logs[-1].parent.mkdir()
+        shutil.copy(log, logs[-1])
+        os.utime(logs[-1], (_WRITTEN_IN, _WRITTEN_IN))
+
+    assert 0 == ingest(folder / "warehouse", *logs, "--as-of", "2026-12-01T00:00:00Z")
+    return folder / "warehouse"
+
+
+def launches(run: str) -> list[_Truth]:
+    lines = (RUNS / run / "truth.jsonl").read_text(encoding="utf-8").splitlines()
+    told = [json.loads(line) for line in lines]
+    starts = [at for at, each in enumerate(told) if each["e"] == "start"]
+    return [told[at:until] for at, until in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def times(launch: _Truth, what: str) -> list[float]:
+    return [each["t"] for each in launch if each["e"] == what]
+
+
+def evaluated(launch: _Truth) -> float:
+    pairs = zip(times(launch, "evaluating"), times(launch, "evaluated"), strict=True)
+    return sum(until - since for since, until in pairs)
+
+
+def attempts(warehouse: Path, job: str) -> list[dict[str, Any]]:
+    return table(
+        warehouse,
+        "select *, epoch(ended_at) as ended, epoch(first_batch_at) as trained from attempts "
+        f"where job_id = '{job}' order by attempt",
+    )
+
+
+def test_hugging_face_trainer_that_is_launched_again_into_one_log(warehouse: Path) -> None:
+    first, second = launches("hugging_face")
+    killed, resumed = attempts(warehouse, "hugging_face")
+
+    assert ("failed", "killed") == (killed["outcome"], killed["failure_category"])
+    assert ("completed", None) == (resumed["outcome"], resumed["failure_category"])
+    # the second saves its model once more at its end
+    assert [2, 2 + 1] == [killed["checkpoint_saves"], resumed["checkpoint_saves"]]
+    assert evaluated(first) == pytest.approx(killed["evaluation_seconds"], abs=0.1)
+    assert evaluated(second) == pytest.approx(resumed["evaluation_seconds"], abs=0.2)
+    lost = times(first, "step")[-1] - times(first, "saved")[-1]
+    assert lost == pytest.approx(killed["unsaved_seconds"], abs=0.5)
+    down = times(second, "train_begin")[0] - times(first, "step")[-1]
+    assert down == pytest.approx(resumed["ttr_seconds"], abs=0.5)
+
+
+def test_a_hang_that_ft_launchers_monitor_ended(warehouse: Path) -> None:
+    first, second = launches("ft_launcher")
+    hung, resumed = attempts(warehouse, "run-hang")
+
+    assert ("failed", "job_hang") == (hung["outcome"], hung["failure_category"])
+    assert ("completed", None) == (resumed["outcome"], resumed["failure_category"])
+    assert [1, 2] == [hung["checkpoint_saves"], resumed["checkpoint_saves"]]
+    # the first step that the trainer tells is its second
+    assert times(first, "step")[1] == pytest.approx(hung["trained"], abs=0.1)
+    assert times(second, "end")[0] < resumed["ended"] < times(second, "end")[0] + 10
+
+
+def test_mmengine_that_fails_to_load_is_another_attempt(warehouse: Path) -> None:
+    first, _ = launches("mmengine")
+    killed, failed = attempts(warehouse, "mmengine")
+
+    assert ("lost", "no_end_recorded") == (killed["outcome"], killed["failure_category"])
+    assert evaluated(first) == pytest.approx(killed["evaluation_seconds"], abs=0.1)
+    assert times(first, "train_begin")[0] == pytest.approx(killed["trained"], abs=15)
+    assert ("storage/checkpoint_load", 0) == (
+        f"{failed['failure_domain']}/{failed['failure_category']}",
+        failed["effective_seconds"],
+    )
