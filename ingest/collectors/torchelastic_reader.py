@@ -21,6 +21,7 @@ from ingest.collectors.lines import (
     Label,
     pieces,
     said,
+    split_bar,
     split_time,
     without_colours,
 )
@@ -41,6 +42,7 @@ from ingest.collectors.torchelastic_text import (
 from ingest.collectors.torchelastic_training import Again, Pause, Told, Training
 from ingest.collectors.training_log_failures import Failures as Evidence
 from ingest.collectors.training_log_signs import Sign
+from ingest.collectors.training_log_traces import HEADER
 from ingest.events import Event, EventKind, Outcome, Reason, Rejected
 
 _MOST_LAUNCHES = 4096
@@ -243,6 +245,8 @@ class Reader:
 
     def _text(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
         """Lines that no head tells apart."""
+        if HEADER in line:
+            line = split_bar(line)[1]  # a rank breaks off in the bar that another draws
         self._is_stamped = self._is_stamped or is_stamped(line)
         label, text = self._unlabelled(line)
         if self._table.is_open:
