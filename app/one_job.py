@@ -56,6 +56,11 @@ DOUBTS: Final = {
         "counts once",
         _NAMED,
     ),
+    "clusters_at_once": (
+        "These may be runs of two clusters that share a name. Here they are one, and what they did "
+        "at once counts once",
+        "A job_id that names its cluster too keeps them apart",
+    ),
     "outside_allocations": (
         "The times of a log, or of the scheduler's dump, may be of another zone. Here what each of "
         "them tells is an attempt of its own, and its time counts twice",

@@ -49,6 +49,10 @@ _CONTRADICTIONS = {
         "time counts twice; if they are jobs of two clusters, name these (--cluster). Ingest them "
         "so into a new warehouse (--warehouse)"
     ),
+    "clusters_at_once": (
+        "job %s: %s. If these are two runs that share a name, they count as one: let each event's "
+        "job_id name its cluster too, and ingest them into a new warehouse (--warehouse)"
+    ),
     "outside_allocations": (
         "job %s: %s. Both count. Times that tell no zone are of --timezone (without it UTC): if "
         "those of the log or of the scheduler's dump are of another, ingest them with it into a "

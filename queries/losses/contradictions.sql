@@ -346,6 +346,26 @@ told as (
 
     union all
 
+    -- a name that two clusters give, as trainers do that call themselves by the scheduler's number
+    select
+        job_no,
+        attempt,
+        'clusters_at_once' as kind,
+        concat(
+            'attempt ', attempt, ' is told of on ', count(distinct cluster), ' clusters, such as ',
+            min(cluster), ' and ', max(cluster)
+        ) as what,
+        max(at_us) as at_us
+    from stg_events
+    where
+        event = 'attempt_start'
+        and not is_scheduler
+        and cluster is not null
+    group by job_no, attempt
+    having min(cluster) <> max(cluster)
+
+    union all
+
     -- a number is given out again once its job is over
     select
         coalesce(placed.job_no, starts.job_no) as job_no,
