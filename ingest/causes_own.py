@@ -32,6 +32,7 @@ ATTRIBUTIONS = ("infra", "user", "scheduler", "service", "unknown")
 
 _CATEGORY = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_NO_RULES = ("scheduler", "source", "none")  # what stands for a rule where none told the cause
 _KEYS = {
     "name", "category", "attribution", "kind", "rank", "xids", "pattern", "patterns", "unless",
     "source",
@@ -70,6 +71,10 @@ def _rule_of_user(table: Mapping[str, Any], place: str) -> Rule:
     name = _text(table, "name", place)
     if not _NAME.fullmatch(name):
         raise UnusableArguments(f"{place}: name {name!r} must be a word such as our_nfs.")
+    if name in _NO_RULES:
+        raise UnusableArguments(
+            f"{place}: name {name!r} is for causes that no rule told. Give it another."
+        )
     place = f"{place} ({name})"
     category = _text(table, "category", place)
     if not _CATEGORY.fullmatch(category):

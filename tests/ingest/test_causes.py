@@ -727,6 +727,7 @@ def test_other_rules_have_another_fingerprint() -> None:
     [
         ({"name": ""}, "name must be a text"),
         ({"name": "two words"}, "must be a word"),
+        ({"name": "scheduler"}, "'scheduler' is for causes that no rule told"),
         ({"name": "gpu_oom"}, "two failure rules named"),
         ({"category": "storage"}, "must be domain/category"),
         ({"category": "facility/cooling"}, "Say its attribution"),
