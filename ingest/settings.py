@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import tomllib
 from collections.abc import Set as AbstractSet
@@ -207,7 +208,9 @@ def _storage(path: Path, table: dict[str, Any]) -> Storage:
         raise UnusableArguments(
             f"{path}: storage.temp_directory has a NUL (\\u0000), which no folder's name can have."
         )
-    return Storage(memory, None if folder is None else path.resolve().parent / folder)
+    if folder is None:
+        return Storage(memory)
+    return Storage(memory, path.resolve().parent / os.path.expanduser(folder))
 
 
 def _detection(path: Path, table: dict[str, Any]) -> DetectionSettings:

@@ -60,6 +60,15 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
     ) == read_settings(path)
 
 
+def test_a_folder_for_what_memory_does_not_hold_may_be_in_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    path = written(tmp_path, "[storage]\ntemp_directory = '~/spill'")
+
+    assert tmp_path / "home" / "spill" == read_settings(path).storage.temp_directory
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
