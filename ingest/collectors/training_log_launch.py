@@ -177,9 +177,15 @@ class Launch:
         ]
 
     def _stepped(self, sign: Sign) -> list[Event]:
-        """A step is done, and it is not told when: what was saved before it is written."""
+        """A step is done, and it is not told when: what was saved before it is written, and it has
+        trained for as long as a bar says that its loop has taken.
+        """
         step = _number(sign)
-        return [] if self.steps or step is None else self._spans.outlived(sign.label, step)
+        if self.steps or step is None:
+            return []
+        if self.training_us is not None and not self.is_trained:
+            self.seen_us = max(self.seen_us, self.training_us + (_length_us(sign) or 0))
+        return self._spans.outlived(sign.label, step)
 
     def _trained(self, sign: Sign) -> list[Event]:
         if sign.outcome is not None:

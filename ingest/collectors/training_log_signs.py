@@ -22,6 +22,7 @@ from ingest.collectors.lines import (
     pieces,
     said,
     split_bar,
+    split_label,
     split_time,
     torn_apart,
     without_colours,
@@ -44,6 +45,16 @@ _LONGEST_NUMBER = 18  # digits
 _HEAD = re.compile(rb"\s*(?:(?:[\w.]{1,80}:\d{1,6}\s)?>>|(?:-\s[\w.]{1,80}\s){0,3}-)\s*")
 _RULE = re.compile(rb"\s*-{10,200}\s*")
 _MOST_ABOVE = 2  # lines
+# how the bar of a train loop ends and begins: those of what it loads or writes have titles
+_BAR_ENDS = ("s/it]", "it/s]")
+_ENDS = tuple(end.encode() for end in _BAR_ENDS)
+_BAR = re.compile(rb"\s*\d{1,3}%\|")
+_DRAWN = Pattern("progress bar", Means.STEP, (), _BAR)
+_ELAPSED = re.compile(
+    rb"/(?P<total>\d{1,18}) \[(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d\d):(?P<seconds>\d\d)<"
+)
+_BEGUN = re.compile(rb"\| 0/(\d{1,18}) \[00:00<\?")
+_MOST_BARS = 64
 # rich leaves a time out that is the same as on the line before
 _SAME_TIME = re.compile(rb" {18,20}(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) ")
 COUNTS = ("restart", "generation")  # of Slurm, of torchrun
@@ -53,7 +64,7 @@ class Sign(NamedTuple):
     """A line that a pattern finds something in, with the groups of the pattern.
 
     `at_us` is None where the line tells no time; `before_us` is that of the nearest line before
-    it that tells one. A step without a time is a sign too.
+    it that tells one. A step without a time is a sign too, and so is a progress bar that moved on.
     """
 
     means: Means
@@ -96,6 +107,8 @@ class Signs:
         self._first = 1  # number of the first line of the batch
         self._before: list[bytes] = []
         self._torn: dict[int, Sequence[bytes]] = {}  # of the batch, by number
+        self._drawn = 0  # how far the last progress bar was
+        self._totals: set[str] = set()  # of the bars that began since a train loop did
         self._told_us: int | None = None  # the newest time that was told, up to this line
         self._told_at = 0
 
@@ -151,7 +164,7 @@ class Signs:
         """Only marked lines matter, but while a traceback is open each line may be one of it."""
         recall, batch, traces = self._shapes.recall, self._batch, self._traces
         signs: list[Sign | Step | Steps | Trace] = []
-        places = marked(batch, self._marks)
+        places = marked(batch, [*self._marks, *_BAR_ENDS])
         known = KnownLines(self._shapes, [batch[index] for index in places]) if are_many else None
         passed = place = 0
         while place < len(places):
@@ -185,10 +198,28 @@ class Signs:
             yield from self._piece(index, number, line)
             return
         told = pieces(line)
+        yield from self._bar(number, line, told)
         for at in range(len(told)) if self._traces.are_open else marked(told, self._marks):
             before = told[at - 1] if at else b""
             stamp = self._stamp(told) if at and at == len(told) - 1 else None
             yield from self._piece(index, number, told[at], before, stamp)
+
+    def _bar(self, number: int, line: bytes, told: list[bytes]) -> Iterator[Sign]:
+        """How far the bars have come that a line begins with, if they moved on: what ends a loop
+        draws its bar again. How long its loop has taken is told of a bar whose begin was seen: one
+        around the train loop may have begun long before.
+        """
+        if len(self._totals) < _MOST_BARS:
+            self._totals.update(total.decode() for total in _BEGUN.findall(line))
+        label, first = split_label(told[0]) if told else (NOBODY, b"")
+        drawn = _drawn([first, *told[1:]] if first.strip() else told[1:])
+        if drawn is None:
+            return
+        before, self._drawn = self._drawn, int(drawn["step"])
+        if drawn.pop("total", "") not in self._totals:
+            drawn = {"step": drawn["step"]}
+        if self._drawn > before:
+            yield Sign(Means.STEP, number, None, None, label, _DRAWN, drawn, "", False)
 
     def _stamp(self, told: list[bytes]) -> Said | None:
         """What was put before a whole line once it was written: the time of its last piece."""
@@ -254,6 +285,8 @@ class Signs:
         if self._traces.are_open and any(_may_begin(*each) for each in found):
             yield from self._traces.break_off(told.at_us)
         for pattern, match in found:
+            if pattern.means is Means.TRAINING:
+                self._totals.clear()
             if pattern.means is Means.STEP:
                 step = _step(told, match, done)
                 self.untimed_steps += told.at_us is None
@@ -376,6 +409,21 @@ def _time_of(line: bytes, clock: Clock) -> int | None:
             at_us = said(piece, clock).at_us  # that of a pipe, before the bar
         if at_us is not None:
             return at_us
+    return None
+
+
+def _drawn(told: Sequence[bytes]) -> dict[str, str] | None:
+    """How far the last of the bars is before what is written behind them, or over them, and how
+    long its loop has taken.
+    """
+    bars = list(takewhile(lambda piece: piece.rstrip().endswith(_ENDS), told))
+    for piece in (*told[len(bars) : len(bars) + 1], *bars[-1:]):
+        done, rest = split_bar(piece) if _BAR.match(piece) else (None, b"")
+        if done is not None:
+            elapsed = [*_ELAPSED.finditer(piece, 0, len(piece) - len(rest))][-1:]
+            lengths = elapsed[0].groupdict() if elapsed else {}
+            known = {name: value.decode() for name, value in lengths.items() if value}
+            return {"step": str(done), **known}
     return None
 
 

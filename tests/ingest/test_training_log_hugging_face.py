@@ -210,6 +210,72 @@ def test_a_save_is_written_where_a_step_is_done_after_it_that_tells_no_time(
 
 
 @pytest.mark.parametrize(
+    ("bars", "is_over"),
+    [
+        pytest.param(f"{_BAR.format(20)}{_BAR.format(24)}{_BAR.format(25)}", True, id="bars"),
+        pytest.param(f"{_BAR.format(23)}Terminated", True, id="a word behind it"),
+        pytest.param(f"[default0]:{_BAR.format(20)}{_BAR.format(23)}", True, id="a label before"),
+        pytest.param(_BAR.format(22), False, id="drawn again"),
+        pytest.param("\rWriting model shards:  90%|███| 90/99 [00:10<00:01,  9.00it/s]", False,
+                     id="of files"),
+        pytest.param("\r 40%|███   | 9.9k/9.9k [00:10<00:01, 9.00kB/s]", False, id="of bytes"),
+    ],
+)  # fmt: skip
+def test_a_save_is_written_where_a_progress_bar_moves_on_after_it(bars: str, is_over: bool) -> None:
+    label = "[default0]:" if bars.startswith("[") else ""
+    told = read(
+        f"{label}[INFO|trainer.py:1618] 2026-03-01 10:00:00,000 >> ***** Running training *****",
+        f"{label}{_BAR.format(22)}",
+        f"{label}{_SAVING}checkpoint-20",
+        f"{label}{_WRITTEN}checkpoint-20/model.safetensors",
+        bars,
+    )
+
+    ends = [event for event in phases(told) if event[:2] == ("phase_end", "checkpoint_save")]
+
+    assert [("phase_end", "checkpoint_save", 70.5, 20)] * is_over == ends
+
+
+_BEGUN = "\r  0%|          | 0/{0} [00:00<?, ?it/s]"
+
+
+@pytest.mark.parametrize(
+    ("before", "begun", "bar", "last"),
+    [
+        ("", _BEGUN.format(2000), "\r 40%|████      | 800/2000 [26:40<40:00,  2.00s/it]", 1600.0),
+        ("", _BEGUN.format(2000), "\r 40%|██  | 800/2000 [1:06:40<40:00,  5.00s/it]Killed", 4000.0),
+        ("", _BEGUN.format(9), "\r 40%|████      | 800/2000 [26:40<40:00,  2.00s/it]", 0.0),
+        ("", _BEGUN.format(2000), "\r 40%|████      | 800/2000 [26:40<?, ?it/s]", 1600.0),
+        # of trials, around the train loop: it began long before
+        (_BEGUN.format(10), _BEGUN.format(9), "\r 20%|█  | 2/10 [2:00:00<8:00:00, 3600s/it]", 0.0),
+    ],
+    ids=("bar", "an hour", "not seen to begin", "no rate", "around it"),
+)  # fmt: skip
+def test_a_trainer_was_alive_for_as_long_as_its_bar_says(
+    before: str, begun: str, bar: str, last: float
+) -> None:
+    told = read(
+        before,
+        "[INFO|trainer.py:1618] 2026-03-01 10:00:00,000 >> ***** Running training *****",
+        begun,
+        bar,
+    )
+
+    assert last == since(told[-1])
+
+
+def test_a_bar_says_nothing_of_a_trainer_whose_steps_tell_times() -> None:
+    told = read(
+        "2026-03-01 10:00:00,000 - INFO - ***** Running training *****",
+        _BEGUN.format(100),
+        "2026-03-01 10:01:00,000 - INFO - step: 10 loss: 2.5",
+        "\r 90%|███  | 90/100 [50:00<10:00,  2.00s/it]",
+    )
+
+    assert 60.0 == since(told[-1])
+
+
+@pytest.mark.parametrize(
     ("before", "took", "ended"),
     [
         ("", "0:00:03.05", 203.05),

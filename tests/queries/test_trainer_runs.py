@@ -73,6 +73,19 @@ def test_hugging_face_trainer_that_is_launched_again_into_one_log(warehouse: Pat
     assert down == pytest.approx(resumed["ttr_seconds"], abs=0.5)
 
 
+def test_hugging_face_trainer_that_told_no_loss_since_its_save(warehouse: Path) -> None:
+    first, second = launches("hugging_face_bars")
+    killed, resumed = attempts(warehouse, "hugging_face_bars")
+    apart = 2.0  # the last bar is of a step before, and in whole seconds
+
+    assert [3, 2 + 1] == [killed["checkpoint_saves"], resumed["checkpoint_saves"]]
+    last = times(first, "step")[-1]
+    assert last == pytest.approx(killed["ended"], abs=apart)
+    assert last - times(first, "saved")[-1] == pytest.approx(killed["unsaved_seconds"], abs=apart)
+    down = times(second, "train_begin")[0] - last
+    assert down == pytest.approx(resumed["ttr_seconds"], abs=apart)
+
+
 def test_a_hang_that_ft_launchers_monitor_ended(warehouse: Path) -> None:
     first, second = launches("ft_launcher")
     hung, resumed = attempts(warehouse, "run-hang")
