@@ -34,7 +34,7 @@ _COLOUR = re.compile(
 )
 _BAR = re.compile(
     rb"(?P<title>[^|]{0,120}?)\d{1,3}%\|[^|]{0,200}\|"
-    rb"\s*(?:(?P<done>\d+)/\d+|\S{1,20})\s*\[[^\]]{0,200}\]"
+    rb"\s*(?:(?P<done>\d{1,18})/\d+|\S{1,20})\s*\[[^\]]{0,200}\]"
 )
 _LABEL = re.compile(
     rb"\s{0,8}(?:"

@@ -29,7 +29,7 @@ _LABEL = re.compile(rb"\s*(\d{1,7}):(?: |$)")
 START = rb"(?:" + _BEFORE + rb")?[ \t]*(?:\d+: )?RUNANDTIME_START \d{9,}"
 _TRACE = re.compile(rb"\++ ")
 _MARK = re.compile(rb"RUNANDTIME_(START|STOP) (\d{9,11})\s*")
-_RANK = re.compile(rb"\[(?:default|rank)?(\d+)\]: ?")
+_RANK = re.compile(rb"\[(?:default|rank)?(\d{1,7})\]: ?")
 _ERROR = re.compile(
     rb"out of memory|OutOfMemory|oom[-_]kill|NCCL error|CANCELLED AT|srun: error: .*task|"
     rb"Watchdog caught collective operation timeout|"

@@ -30,7 +30,7 @@ from ingest.collectors.slurm_rows import Row
 from ingest.collectors.slurm_states import ENDED, LIVE, RESIZING, WAITING
 from ingest.collectors.slurm_table import STATE
 from ingest.collectors.slurm_times import Times
-from ingest.collectors.slurm_values import UNSET_TIMES, instants, seconds
+from ingest.collectors.slurm_values import UNSET_TIMES, instants, raw_seconds, seconds
 from ingest.collectors.units import SECOND_US
 from ingest.events import Event, EventKind, Phase
 
@@ -52,7 +52,6 @@ _GPUS = {"gpus_held": pl.Int64, "gpu_types": pl.String}
 _GPU_CELLS = ("AllocTRES", "AllocGRES", "ReqTRES", "ReqGRES", "has_run")
 _IS_LIVE = pl.col(STATE).is_in(sorted(LIVE))
 _WAITS = pl.col(STATE).is_in(sorted(WAITING))
-_LONGEST_ELAPSED = 10  # digits
 _ESCAPED = r'[\x00-\x1f"\\]'
 _NO_TIMES = Times(None, 0, 0, None, 0)
 
@@ -81,8 +80,6 @@ def plain_jobs(cells: pl.DataFrame, reading: Reading) -> pl.DataFrame:
         _KNOWN.is_not_null(),
         ~pl.col("has_run") | _IS_LIVE | _ENDED.is_not_null(),
     )
-    if "ElapsedRaw" in cells.columns:
-        told = told.filter(pl.col("ElapsedRaw").str.len_bytes() <= _LONGEST_ELAPSED)
     return told.hstack(by_row(_of(told, _GPU_CELLS), _gpus, _GPUS))
 
 
@@ -219,16 +216,12 @@ def _lengths(cells: pl.DataFrame) -> Iterator[pl.Expr]:
         for name in ("Elapsed", "Suspended")
     )
     if "ElapsedRaw" in cells.columns:
-        raw = by_value(cells["ElapsedRaw"], _whole, pl.Int64)
+        raw = by_value(cells["ElapsedRaw"], raw_seconds, pl.Int64)
         elapsed = elapsed.zip_with(elapsed.is_not_null(), raw)
     yield pl.lit(elapsed).alias("elapsed_seconds")
     missing = (_ENDED - _STARTED) // SECOND_US - pl.lit(elapsed)
     missing = pl.when(missing < 0).then(0).otherwise(missing)
     yield pl.coalesce(pl.lit(suspended), missing, 0).alias("suspended_seconds")
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) <= _LONGEST_ELAPSED else None
 
 
 def _nothing(cells: pl.DataFrame) -> pl.Series:

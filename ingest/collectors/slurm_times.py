@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from ingest.collectors.slurm_values import instants, seconds
+from ingest.collectors.slurm_values import instants, raw_seconds, seconds
 from ingest.collectors.units import SECOND_US
 
 _Choice = tuple[int | None, int | None, int | None]
@@ -53,8 +53,8 @@ def times_of(cells: Mapping[str, str], zone: ZoneInfo) -> Times:
         except ValueError as why:
             raise BadTime(column, str(why)) from None
     elapsed = seconds(cells.get("Elapsed", ""))
-    if elapsed is None and cells.get("ElapsedRaw", "").isdecimal():
-        elapsed = int(cells["ElapsedRaw"])
+    if elapsed is None:
+        elapsed = raw_seconds(cells.get("ElapsedRaw", ""))
     suspended = seconds(cells.get("Suspended", ""))
     is_undecided = False
     if len(read["Submit"]) > 1 or len(read["Start"]) > 1 or len(read["End"]) > 1:

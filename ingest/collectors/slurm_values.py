@@ -23,6 +23,7 @@ _EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
 _DURATION = re.compile(r"(?:(\d{1,6})-)?(\d{1,7}):(\d\d):(\d\d)(?:\.\d+)?")
 # a type may begin with a digit; where a kind lost its name Slurm writes the number of its letters
 _GRES = re.compile(r"(?:^|,)(?:gres[:/])?(?:gpu|7696487)(?::([^:=,()]+))?[:=](\d{1,8})(?=[,(]|$)")
+_LONGEST_ELAPSED = 10  # digits
 _COUNT = re.compile(r"\d{1,8}")
 _SLICE = re.compile(r"\dg\.\d+gb", re.IGNORECASE)  # MIG: a100_3g.20gb
 _PARTS = re.compile(r"(?:^|,)gres/(?:shard|mps)\b")  # of GPUs that others hold as well
@@ -81,6 +82,11 @@ def seconds(text: str) -> int | None:
         return None
     days, hours, minutes, rest = told.groups()
     return ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(rest)
+
+
+def raw_seconds(text: str) -> int | None:
+    """`ElapsedRaw`; None where it is no number, or of more digits than seconds a job has."""
+    return int(text) if text.isdecimal() and len(text) <= _LONGEST_ELAPSED else None
 
 
 def is_job(text: str) -> bool:

@@ -48,8 +48,8 @@ _MOST_ABOVE = 2  # lines
 # how the bar of a train loop ends and begins: those of what it loads or writes have titles
 _BAR_ENDS = ("s/it]", "it/s]")
 _ENDS = tuple(end.encode() for end in _BAR_ENDS)
-_BAR = re.compile(rb"\s*\d{1,3}%\|")
-_DRAWN = Pattern("progress bar", Means.STEP, (), _BAR)
+_UNTITLED = re.compile(rb"\s*\d{1,3}%\|")
+_DRAWN = Pattern("progress bar", Means.STEP, (), _UNTITLED)
 _ELAPSED = re.compile(
     rb"/(?P<total>\d{1,18}) \[(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d\d):(?P<seconds>\d\d)<"
 )
@@ -418,7 +418,7 @@ def _drawn(told: Sequence[bytes]) -> dict[str, str] | None:
     """
     bars = list(takewhile(lambda piece: piece.rstrip().endswith(_ENDS), told))
     for piece in (*told[len(bars) : len(bars) + 1], *bars[-1:]):
-        done, rest = split_bar(piece) if _BAR.match(piece) else (None, b"")
+        done, rest = split_bar(piece) if _UNTITLED.match(piece) else (None, b"")
         if done is not None:
             elapsed = [*_ELAPSED.finditer(piece, 0, len(piece) - len(rest))][-1:]
             lengths = elapsed[0].groupdict() if elapsed else {}

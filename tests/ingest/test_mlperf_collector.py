@@ -319,6 +319,13 @@ def test_a_time_of_another_zone_is_not_believed() -> None:
     assert [300.0] == [since_launch(e) for e in of(believed, "failure")]
 
 
+def test_a_rank_of_more_digits_than_a_number_has_is_none() -> None:
+    label = f"[rank{'9' * 5_000}]: "
+    (failure,) = of(read(*RUN[:-1], label + "CUDA out of memory", RUN[-1]), "failure")
+
+    assert None is failure.get("rank")
+
+
 def test_errors_keep_the_order_in_which_they_were_told() -> None:
     told = read(
         *RUN[:-2],

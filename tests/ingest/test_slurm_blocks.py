@@ -50,7 +50,7 @@ ODD = {
     "ExitCode": ["0:125", "x", "99999999999:0"],
     "DerivedExitCode": ["0:125", "7"],
     "Elapsed": ["soon", "Unknown"],
-    "ElapsedRaw": ["3", "abc"],
+    "ElapsedRaw": ["3", "abc", "9" * 5_000],
     "Suspended": ["-", "12"],
     "AllocTRES": ["gpu", "gres/gpu=x"],
     "Cluster": ["a b", "é"],

@@ -218,6 +218,8 @@ def test_a_save_is_written_where_a_step_is_done_after_it_that_tells_no_time(
         pytest.param(_BAR.format(22), False, id="drawn again"),
         pytest.param("\rWriting model shards:  90%|███| 90/99 [00:10<00:01,  9.00it/s]", False,
                      id="of files"),
+        pytest.param(f"\r 40%|███   | {'9' * 5_000}/9 [00:10<00:01,  9.00it/s]", False,
+                     id="of more digits than a number has"),
         pytest.param("\r 40%|███   | 9.9k/9.9k [00:10<00:01, 9.00kB/s]", False, id="of bytes"),
     ],
 )  # fmt: skip
