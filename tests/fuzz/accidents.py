@@ -75,7 +75,7 @@ def _accident(line: bytes, others: Sequence[bytes], rng: random.Random) -> bytes
         case 6 | 7:
             return _replaced(line, _VALUE, rng.choice(STRANGE), rng)
         case 8:
-            return _replaced(line, _NUMBER, b"%d" % _number(rng), rng)
+            return _replaced(line, _NUMBER, _number(rng), rng)
         case _:
             return bytes(rng.randrange(256) for _ in range(rng.randint(0, 40)))
 
@@ -88,6 +88,8 @@ def _replaced(line: bytes, what: re.Pattern[bytes], new: bytes, rng: random.Rand
     return line[: one.start()] + new + line[one.end() :]
 
 
-def _number(rng: random.Random) -> int:
-    bits = rng.choice((1, 4, 8, 16, 31, 32, 53, 62, 63, 64, 100))
-    return rng.choice((2**bits, 2**bits - 1, -(2**bits), rng.getrandbits(bits)))
+def _number(rng: random.Random) -> bytes:
+    bits = rng.choice((1, 4, 8, 16, 31, 32, 53, 62, 63, 64, 100, None))
+    if bits is None:
+        return b"9" * 5_000  # more digits than Python makes a number of
+    return b"%d" % rng.choice((2**bits, 2**bits - 1, -(2**bits), rng.getrandbits(bits)))
