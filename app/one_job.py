@@ -57,8 +57,8 @@ DOUBTS: Final = {
         _NAMED,
     ),
     "clusters_at_once": (
-        "These may be runs of two clusters that share a name. Here they are one, and what they did "
-        "at once counts once",
+        "These may be runs of two clusters that share a name. Here they are one: what they did at "
+        "once counts once, and the time between them as if it had run",
         "A job_id that names its cluster too keeps them apart",
     ),
     "outside_allocations": (

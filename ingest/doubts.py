@@ -50,8 +50,9 @@ _CONTRADICTIONS = {
         "so into a new warehouse (--warehouse)"
     ),
     "clusters_at_once": (
-        "job %s: %s. If these are two runs that share a name, they count as one: let each event's "
-        "job_id name its cluster too, and ingest them into a new warehouse (--warehouse)"
+        "job %s: %s. If these are two runs that share a name, they count as one, the time between "
+        "them too: let each event's job_id name its cluster as well, and ingest them into a new "
+        "warehouse (--warehouse)"
     ),
     "outside_allocations": (
         "job %s: %s. Both count. Times that tell no zone are of --timezone (without it UTC): if "
