@@ -38,6 +38,7 @@ from ingest.ledger import Incoming, Numbered
 from ingest.moment import Moment
 from ingest.settings import Settings
 from ingest.warehouse import Warehouse, scratch
+from queries import model
 
 if TYPE_CHECKING:
     from ingest.usual_lines import LeftOver
@@ -97,6 +98,7 @@ def load_batch(
     """
     connection = warehouse.connection
     _use_engine(warehouse, batch)
+    model.parse_beside()
     rejects.begin(connection)
     numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
     # outside the transaction: a dump that cannot be read to its end would abort it

@@ -205,19 +205,20 @@ def _parse_whole(
     """
     known = ", ".join(f'"{field}": null' for field in FIELDS)
     # a null takes a field out: those that are known, and those that the line tells as null
-    rest = f"json_merge_patch('{{}}', raw.json, '{{{known}}}')"
+    rest = f"json_merge_patch('{{}}', json, '{{{known}}}')"
     # a line that is too long is no event, whatever it holds
     is_event = f"json_type(json) = 'OBJECT' and length(json) <= {LONGEST_LINE}"
     if has_repeats:
         is_event += f" and not ({_REPEATS.replace('keys', 'json_keys(json)')})"
-    source = (
-        f"(select * replace (case when {is_event} then json end as json) from {_objects(files)})"
-    )
     # all at once: each extraction keeps what it parsed of two thousand lines, however long they are
     paths = ", ".join(f"'$.\"{field}\"'" for field in FIELDS)
-    told = f"json_extract_string(raw.json, [{paths}])"
-    raw = {field: f"{told}[{place}]" for place, field in enumerate(FIELDS, 1)}
-    attrs = f"case when {rest} <> '{{}}' then cast({rest} as varchar) end"
+    source = (
+        f"(select *, json_extract_string(json, [{paths}]) as told, {rest} as rest "
+        f"from (select * replace (case when {is_event} then json end as json) "
+        f"from {_objects(files)}))"
+    )
+    raw = {field: f"raw.told[{place}]" for place, field in enumerate(FIELDS, 1)}
+    attrs = "case when raw.rest <> '{}' then cast(raw.rest as varchar) end"
     _store(connection, files, source, raw, attrs)
 
 
