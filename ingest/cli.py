@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         "--cluster",
         type=_name,
         help="which cluster the dumps are from, for lines that do not say, and for the clock that "
-        "tells running from lost: clusters that are not named share one",
+        "tells running from lost: clusters that are not named may share one",
     )
     parser.add_argument(
         "--timezone",

@@ -114,7 +114,7 @@ def enter(
         "case when rank() over (partition by source_no "
         "order by as_of_us is null, clock_us desc nulls last) = 1 "
         "then greatest(clock_us, as_of_us) else clock_us end, "
-        "0, 0, $now, coalesce(told, 0), time_zone "
+        "0, 0, $now, coalesce(told, 0), time_zone, null, greatest(clock_us, as_of_us) "
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
         {
             "file_nos": [one.file_no for one in numbered],
@@ -261,6 +261,7 @@ def join_pieces(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Number
     connection.execute(
         "update files set bytes = fresh.bytes, sha256 = fresh.sha256, "
         "clock_us = greatest(files.clock_us, fresh.clock_us), "
+        "reach_us = greatest(files.reach_us, fresh.reach_us), "
         "events = files.events + fresh.events, told = files.told + fresh.told, "
         "ingested_at = fresh.ingested_at, "
         "rejected = (select count(*) from rejected_lines where rejected_lines.file_no = of_no) "
@@ -286,6 +287,11 @@ def move_clocks(
     connection.execute(
         "update sources set clock_us = greatest(clock_us, $as_of_us) where source_no in "
         "(select source_no from files where list_contains($file_nos, file_no))",
+        chosen,
+    )
+    connection.execute(
+        "update files set reach_us = greatest(coalesce(reach_us, clock_us), $as_of_us) "
+        "where list_contains($file_nos, file_no)",
         chosen,
     )
     connection.execute(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ingest import (
+    clocks,
     doubts,
     dumps,
     explain,
@@ -117,6 +118,7 @@ def load_batch(
             else:
                 judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
                 _join_pieces(connection, numbered)
+                clocks.part(connection)
                 facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
                 jobs = facts.told_jobs(connection)
                 doubts.say(connection, loaded[0].file_no)
@@ -159,6 +161,7 @@ def move_clocks(
     connection.execute("begin")
     try:
         ledger.move_clocks(connection, file_nos, fresh, as_of_us)
+        clocks.part(connection)
         facts.move_on(warehouse, settings, file_nos)
     except BaseException:
         connection.execute("rollback")
@@ -218,6 +221,7 @@ def _load(
     readable = [one for one in numbered if one.file_no not in unreadable]
     mute = rejects.mute(connection)
     ledger.enter(connection, readable, reading, moment, mute)
+    clocks.note_clusters(connection)
     ledger.forget_mute(connection, readable)
     ledger.forget_shorter(connection, readable)
     store.deduplicate(connection)

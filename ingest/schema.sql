@@ -41,7 +41,15 @@ create table if not exists files (
     rejected bigint not null,           -- lines set aside
     ingested_at timestamp not null,
     told bigint,                        -- with those that were known; null: of an older release
-    time_zone varchar                   -- of times that tell none; null: of an older release
+    time_zone varchar,                  -- of times that tell none; null: of an older release
+    clusters varchar[],                 -- it tells of no other; null: it may tell of any
+    reach_us bigint                     -- its clock, or the later --as-of; null: of an older release
+);
+
+create table if not exists cluster_clocks (
+    source_no integer not null,         -- of a source whose dumps tell of one cluster or another
+    cluster varchar not null,
+    clock_us bigint
 );
 
 create table if not exists job_keys (

@@ -1,4 +1,5 @@
--- How far the sources that spoke of an attempt have got, for the attempts that no one ended.
+-- How far the sources that spoke of an attempt have got, for the attempts that no one ended: with
+-- its cluster, where their dumps tell of one cluster or another.
 -- grain: one row per job_no, attempt
 with
 
@@ -44,7 +45,12 @@ speakers as (
 select
     speakers.job_no,
     speakers.attempt,
-    min(sources.clock_us) as clock_us
+    min(coalesce(parted.clock_us, sources.clock_us)) as clock_us
 from speakers
 inner join sources on speakers.source_no = sources.source_no
+left join job_attributes as attributes on speakers.job_no = attributes.job_no
+left join cluster_clocks as parted
+    on
+        speakers.source_no = parted.source_no
+        and attributes.cluster = parted.cluster
 group by speakers.job_no, speakers.attempt

@@ -1,16 +1,22 @@
 -- Every day from the first with data to the newest, with data or complete. A day is complete when
--- the clock of every source that spoke in the last seven days has passed its end, whether anything
--- ran on it or not.
+-- the clock of every source that spoke in the last seven days has passed its end, and that of every
+-- cluster of it that has one, whether anything ran on it or not.
 -- grain: one row per day
 with
+
+told as (
+
+    select coalesce(parted.clock_us, sources.clock_us) as clock_us
+    from warehouse.sources as sources
+    left join warehouse.cluster_clocks as parted on sources.source_no = parted.source_no
+
+),
 
 clocks as (
 
     select min(clock_us) as slowest_us
-    from warehouse.sources
-    where clock_us >= (
-        select max(newest.clock_us) - 604800000000 from warehouse.sources as newest
-    )
+    from told
+    where clock_us >= (select max(newest.clock_us) - 604800000000 from told as newest)
 
 ),
 

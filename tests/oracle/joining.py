@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from tests.oracle.clocks import Clocks, clocks_of, newest_time
 from tests.oracle.measures import (
     SECOND_US,
     SIX_HOURS_US,
@@ -26,6 +27,7 @@ from tests.oracle.measures import (
     distinct,
     lives_of,
     measure_lives,
+    newest,
     team_days,
 )
 
@@ -75,12 +77,10 @@ def measure_dumps(
     """All measures of what the dumps tell together."""
     told = [
         Told(dump, fields, clock)
-        for dump, clock in [(dump, newest_of(dump)) for dump in dumps]
+        for dump, clock in [(dump, newest_time(dump)) for dump in dumps]
         for fields in dump.events
     ]
-    clocks: dict[str, int] = {}
-    for one in told:
-        clocks[one.dump.source] = max(clocks.get(one.dump.source, 0), one.clock)
+    clocks = clocks_of(dumps)
     says = {dump.source: dump.says for dump in dumps}
     zone = ZoneInfo(timezone)
     fleet = Fleet(told)
@@ -105,10 +105,6 @@ class Told:
     @property
     def last(self) -> int:
         return last_time(self.fields)
-
-
-def newest_of(dump: Dump) -> int:
-    return max(last_time(fields) for fields in dump.events)
 
 
 def last_time(fields: Fields) -> int:
@@ -1105,6 +1101,7 @@ def event_of(one: Told, attempt: int, teller: str, launch: str | None) -> Event:
         team=said.get("team"),
         workload=said.get("workload"),
         gpus=said.get("gpus"),
+        cluster=said.get("cluster"),
         source=one.dump.source,
         teller=teller,
         launch=launch,
@@ -1119,15 +1116,16 @@ def measure_joined(
     job_id: str,
     events: list[Event],
     allotments: Mapping[int, Allotment],
-    clocks: Mapping[str, int],
+    clocks: Clocks,
     says: Mapping[str, tuple[bool, bool, bool]],
     stale_after_us: int,
     zone: ZoneInfo,
 ) -> list[AttemptMeasures]:
+    cluster = newest(events, lambda event: event.cluster)
     clocked = {}
     for number in {event.attempt for event in events}:
         spoke = [
-            clocks[event.source]
+            clocks.of(event.source, cluster)
             for event in events
             if event.attempt == number and event.is_of_an_attempt and not event.is_queue
         ]

@@ -205,6 +205,7 @@ class Event:
     source: str = ""
     teller: str = ""
     launch: str | None = None
+    cluster: str | None = None
     is_scheduler: bool = False
     suspended: int = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,11 +16,12 @@ from ingest import facts, publish, warehouse
 from ingest.settings import Settings
 from tests.ingest.warehouses import VIEWS, contents, differences
 from tests.oracle.joining import Dump, measure_dumps
-from tests.oracle.sources import random_dumps
+from tests.oracle.sources import BASE_US, SAYS, SECOND_US, random_dumps
 from tests.queries import telling
 from tests.queries.agreement import disagreements
 from tests.queries.engine import ingest, rows
 
+HOUR_US = 3600 * SECOND_US
 SEEN = (*VIEWS, "clock_offsets")
 
 
@@ -86,6 +87,24 @@ def test_engine_and_oracle_agree_on_sources_that_come_one_by_one(in_turn: InTurn
 
 
 @pytest.mark.slow
+def test_engine_and_oracle_agree_on_clusters_that_tell_of_themselves(tmp_path: Path) -> None:
+    """Of some fleets two clusters are told together. Each is small: how far its clusters got
+    differs by hours.
+    """
+    parted = 0
+    for number in range(12):
+        dumps = of_clusters(fleet(range(5_000 + 8 * number, 5_008 + 8 * number)), number)
+        loaded(tmp_path, f"warehouse-{number}", dumps, at_once=2 + number % 5)
+        told = measure_dumps(dumps).measures
+        of_one_clock = measure_dumps([*dumps, scheduler_dump([waiting(None, 0)])]).measures
+
+        assert [] == disagreements(tmp_path / f"warehouse-{number}", told)[:5], number
+        parted += told.attempts != of_one_clock.attempts
+
+    assert parted > 5
+
+
+@pytest.mark.slow
 def test_sources_of_the_same_jobs_may_come_in_any_order_and_again(
     in_turn: InTurn, tmp_path: Path
 ) -> None:
@@ -139,6 +158,50 @@ def fleet(seeds: Iterable[int]) -> list[Dump]:
         replace(dumps[0], events=tuple(event for dump in dumps for event in dump.events))
         for dumps in parts.values()
     ]
+
+
+def of_clusters(dumps: Sequence[Dump], number: int) -> list[Dump]:
+    """The scheduler's rows by the cluster that they name, as each cluster dumps its own; rows that
+    name none are left out. Now and then one of these tells of two clusters.
+
+    Each was dumped some hours after another, and then something may still have run. Trainers do not
+    always speak: who has got the least far says what still runs.
+    """
+    parts: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for dump in dumps:
+        for event in dump.events if dump.source == telling.SCHEDULER else ():
+            if cluster := event.get("cluster"):
+                parts["blue" if number % 4 == 0 and cluster == "green" else cluster].append(event)
+    chance = random.Random(number)
+    for cluster, events in parts.items():
+        events += running(cluster, chance)
+    others = [dump for dump in dumps if dump.source != telling.SCHEDULER and number % 2]
+    return [*others, *map(scheduler_dump, parts.values())]
+
+
+def running(cluster: str, chance: random.Random) -> Iterator[dict[str, object]]:
+    """A job that was seen to run, and one that waited some hours later."""
+    seen = BASE_US + chance.randrange(48, 148) * HOUR_US
+    row = {"job_id": f"{cluster}:8", "row_key": "8", "row_state": "RUNNING", "cluster": cluster}
+    row |= {"row_submitted_us": seen - HOUR_US}
+    for event, at_us in (
+        ("job", seen - HOUR_US),
+        ("attempt_start", seen - HOUR_US),
+        ("alive", seen),
+    ):
+        yield {**row, "event": event, "at_us": at_us}
+    yield waiting(cluster, seen + chance.randrange(12) * HOUR_US)
+
+
+def waiting(cluster: str | None, at_us: int) -> dict[str, object]:
+    """A job that waits, on a cluster or on one that is not named."""
+    row = {"job_id": "9", "row_key": "9", "row_state": "PENDING", "row_submitted_us": at_us}
+    named = {} if cluster is None else {"job_id": f"{cluster}:9", "cluster": cluster}
+    return {**row, **named, "at_us": at_us, "event": "job"}
+
+
+def scheduler_dump(events: Iterable[dict[str, object]]) -> Dump:
+    return Dump(telling.SCHEDULER, telling.SCHEDULER, SAYS[telling.SCHEDULER], tuple(events))
 
 
 def loaded(folder: Path, name: str, dumps: Sequence[Dump], at_once: int = 1) -> None:

@@ -1,0 +1,179 @@
+"""Dumps of several clusters that are given without --cluster: how far each cluster has got.
+
+What runs on one whose dump is the older must not be lost by the dump of another (ADR 19).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from ingest import keep
+from tests.queries.engine import ingest, rows, write_dump
+
+HEAD = "Cluster|JobID|State|Submit|Start|End|Elapsed|AllocTRES"
+GPUS = "gres/gpu=8"
+# of c1, taken at 12:00; of c2, taken nine hours later
+C1 = [
+    f"c1|17|RUNNING|2026-03-01T10:00:00|2026-03-01T10:00:00|Unknown|02:00:00|{GPUS}",
+    f"c1|16|COMPLETED|2026-03-01T09:00:00|2026-03-01T09:00:00|2026-03-01T11:00:00|02:00:00|{GPUS}",
+]
+C2 = [
+    f"c2|17|RUNNING|2026-03-01T20:00:00|2026-03-01T20:00:00|Unknown|01:00:00|{GPUS}",
+]
+NEXT_MORNING = f"{{cluster}}|90|COMPLETED|{'2026-03-02T07:00:00|' * 2}2026-03-02T08:00:00|1:00:00|"
+
+
+def dump(path: Path, lines: Sequence[str], head: str = HEAD) -> Path:
+    path.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+    return path
+
+
+def of_both(folder: Path) -> tuple[Path, Path]:
+    return dump(folder / "c1.txt", C1), dump(folder / "c2.txt", C2)
+
+
+def outcomes(warehouse: Path) -> dict[str, str]:
+    return dict(
+        rows(warehouse, "select job_id, outcome from attempts where job_id in ('c1:17', 'c2:17')")
+    )
+
+
+def complete_days(warehouse: Path) -> list[str]:
+    return [str(day) for (day,) in rows(warehouse, "select day from days where is_complete")]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_clusters_own_dumps_say_what_still_runs_on_it(tmp_path: Path, at_once: bool) -> None:
+    warehouse = tmp_path / "warehouse"
+    dumps = of_both(tmp_path)
+    for given in (dumps,) if at_once else dumps:
+        ingest(warehouse, *(given if isinstance(given, tuple) else (given,)))
+
+    assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse)
+    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
+
+
+def test_each_cluster_is_lost_by_its_own_dumps(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, *of_both(tmp_path))
+    ingest(warehouse, dump(tmp_path / "new.txt", [NEXT_MORNING.format(cluster="c1")]))
+
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
+
+
+def test_a_day_is_complete_once_each_cluster_has_told_it(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, *of_both(tmp_path))
+    ingest(warehouse, dump(tmp_path / "one.txt", [NEXT_MORNING.format(cluster="c2")]))
+    of_one = complete_days(warehouse)
+    ingest(warehouse, dump(tmp_path / "other.txt", [NEXT_MORNING.format(cluster="c1")]))
+
+    assert ([], ["2026-03-01"]) == (of_one, complete_days(warehouse))
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_clusters_that_one_dump_told_together_share_a_clock(
+    tmp_path: Path, order: Sequence[int]
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    federation = [
+        "c1|5|COMPLETED|2026-02-28T09:00:00|2026-02-28T09:00:00|2026-02-28T10:00:00|1:0:0|"
+    ]
+    federation.append(federation[0].replace("c1|5", "c2|6"))
+    dumps = (*of_both(tmp_path), dump(tmp_path / "both.txt", federation))
+
+    for place in order:
+        ingest(warehouse, dumps[place])
+
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
+    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
+
+
+def test_a_dump_that_names_no_cluster_may_tell_of_any(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    nameless = [line.split("|", 1)[1] for line in C2]
+    ingest(warehouse, dump(tmp_path / "c1.txt", C1))
+    ingest(warehouse, dump(tmp_path / "c2.txt", nameless, HEAD.split("|", 1)[1]))
+
+    assert {"c1:17": "lost"} == outcomes(warehouse)
+
+
+def test_a_dump_with_one_row_of_no_cluster_may_tell_of_any(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    ingest(warehouse, dump(tmp_path / "c1.txt", C1))
+    ingest(warehouse, dump(tmp_path / "c2.txt", [*C2, C2[0].replace("c2|17", "|18")]))
+
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize(("hour", "outcome"), [(17, "running"), (19, "lost")])
+def test_as_of_moves_the_clusters_of_the_dumps_that_it_is_given_with(
+    tmp_path: Path, hour: int, outcome: str, is_known: bool
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    one, other = of_both(tmp_path)
+    if is_known:
+        ingest(warehouse, one)
+    ingest(warehouse, other)
+    ingest(warehouse, one, "--as-of", f"2026-03-01T{hour}:00:00Z")
+
+    assert {"c1:17": outcome, "c2:17": "running"} == outcomes(warehouse)
+    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_an_empty_dump_says_that_nothing_happened_on_any(tmp_path: Path, is_first: bool) -> None:
+    warehouse = tmp_path / "warehouse"
+    empty = (dump(tmp_path / "empty.txt", []), "--as-of", "2026-03-01T19:00:00Z")
+    one, other = of_both(tmp_path)
+    ingest(warehouse, one)
+    if is_first:
+        ingest(warehouse, *empty)
+    ingest(warehouse, other)
+    if not is_first:
+        ingest(warehouse, *empty)
+
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
+    assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
+
+
+def test_a_source_reaches_as_far_as_the_slowest_of_its_clusters(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    seen = "select source, cluster, strftime(data_at, '%H:%M'), events from sources"
+    one, other = of_both(tmp_path)
+    ingest(warehouse, one)
+    of_one = rows(warehouse, seen)
+    ingest(warehouse, other)
+    of_two = rows(warehouse, seen)
+    # a week later the other is heard no more
+    late = NEXT_MORNING.format(cluster="c2").replace("03-02", "03-09")
+    ingest(warehouse, dump(tmp_path / "late.txt", [late]))
+
+    assert [("slurm-sacct", None, "12:00", 8)] == of_one
+    assert [("slurm-sacct", "c1", "12:00", 12)] == of_two
+    assert [("slurm-sacct", "c2", "08:00", 16)] == rows(warehouse, seen)
+
+
+def test_what_was_loaded_with_its_cluster_stands_apart_as_ever(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    one, other = of_both(tmp_path)
+    ingest(warehouse, one, "--cluster", "c1")
+    ingest(warehouse, other)
+
+    assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse)
+
+
+def test_native_events_of_several_clusters_share_a_clock(tmp_path: Path) -> None:
+    """A piece of such a dump may hold the steps of a job whose cluster stands in another piece."""
+    warehouse = tmp_path / "warehouse"
+    for cluster, begins in (("c1", 1_772_355_600), ("c2", 1_772_388_000)):
+        of = {"job_id": f"{cluster}:17", "attempt": 1, "cluster": cluster}
+        event = {**of, "ts": begins, "event": "attempt_start", "gpus": 8}
+        ingest(warehouse, write_dump(tmp_path / f"{cluster}.jsonl", [event]))
+
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
