@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 
 from ingest import native
@@ -12,8 +13,10 @@ from ingest.collectors.slurm import SLURM_SACCT, before_table, beside_table
 from ingest.collectors.training_log import TRAINING_LOG, is_told_by
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.events import EventKind, Says
+from ingest.faults import FAULTS, fault
 
 _LOOKED_AT = 50  # lines
+_LOG = logging.getLogger("ingest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +57,20 @@ def recognise(name: str, head: bytes, own: tuple[Pattern, ...] = ()) -> Format |
             or FORMATS[SLURM_SACCT.name]
         )
     for collector in COLLECTORS:
-        if collector.recognises(name, head):
+        if _is_recognised(collector, name, head):
             return FORMATS[collector.name]
     if _holds_native_events(head):
         return EVENTS
     return FORMATS[TRAINING_LOG.name] if own and is_told_by(own, head) else None
+
+
+def _is_recognised(collector: Collector, name: str, head: bytes) -> bool:
+    """Whether a dump is its own. One at whose first lines it fails may still be another's."""
+    try:
+        return collector.recognises(name, head)
+    except FAULTS as error:
+        _LOG.warning("%s", fault(name, collector, error))
+        return False
 
 
 def _holds_native_events(head: bytes) -> bool:

@@ -35,6 +35,7 @@ from ingest import (
 from ingest.collectors.base import Reading
 from ingest.errors import UnreadableDump
 from ingest.events import Rejected
+from ingest.faults import fault
 from ingest.ledger import Incoming, Numbered
 from ingest.moment import Moment
 from ingest.settings import Settings
@@ -552,7 +553,7 @@ def _parse_texts(
         if one.file_no in failed:
             file, collector = one.incoming.file, one.incoming.format.collector
             assert collector is not None
-            unreadable[one.file_no] = text.fault(file.name, collector, failed[one.file_no])
+            unreadable[one.file_no] = fault(file.name, collector, failed[one.file_no])
     return _Parsed(
         text.good_rows(connection, table), lambda: connection.execute(f"drop table {table}")
     )

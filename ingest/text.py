@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple, cast
 
 import duckdb
@@ -17,6 +15,7 @@ from ingest import dumps, explain, fields, identity, rejects, store
 from ingest.collectors.base import Block, Collector, Dump, Line, Reading
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Item, Reason, Rejected, events_of
+from ingest.faults import FAULTS, fault
 from ingest.moment import Moment
 from queries.frames import lend
 
@@ -90,12 +89,6 @@ _ROWS_A_TRANSACTION = 1_000_000  # memory that a transaction holds grows with it
 BYTES_AT_ONCE = 8 * 1024 * 1024  # of lines that are read together
 _FEWEST_BYTES = 400_000  # a smaller dump is told one by one before its first frame were made
 _UNPACKED_RATIO = 8  # of a compressed log, about
-_FOLDER = Path(__file__).parent
-# of a collector at what one file holds; a disk's own trouble, or the engine's, is not among it
-FAULTS = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
-    ValueError, pl.exceptions.PolarsError,
-)  # fmt: skip
 
 
 class Rows:
@@ -230,17 +223,6 @@ def parse(
 def _take_back(target: Target) -> None:
     target.rows.take_back(target.file_no)
     target.connection.execute("commit")
-
-
-def fault(name: str, collector: Collector, error: BaseException) -> str:
-    """What failed and where, for whoever mends it."""
-    *_, place = [
-        f"{Path(frame.filename).name}:{frame.lineno}"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).is_relative_to(_FOLDER)
-    ]
-    why = f"{type(error).__name__}: {error}"[:200]
-    return f"{name} makes the reader of {collector.name} fail at {place} ({why}): please report it"
 
 
 def good_rows(connection: duckdb.DuckDBPyConnection, table: str) -> str:

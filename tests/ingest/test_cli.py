@@ -13,14 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 import pytest
 import zstandard
 
-from ingest import cli, facts, plan
+from ingest import cli, facts, formats, plan
 from ingest.cli import main
 from ingest.collectors.mlperf_log import Log
 from queries import NothingPublished, published
@@ -159,6 +159,24 @@ def test_a_folder_without_a_file_is_told_as_one(
 
     assert 2 == ingest(warehouse, folder)
     assert capsys.readouterr().err == "ett-ingest: there is no file to read in what was given.\n"
+
+
+def test_a_reader_that_fails_at_first_lines_leaves_them_to_others(
+    dump: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first that is asked fails at each dump: one is another's, one is nobody's."""
+
+    def failing(_name: str, head: bytes) -> bool:
+        return head.index(b"what no dump has") > 0
+
+    strange = dump.parent / "strange.txt"
+    strange.write_text("of no format\n")
+    first, *others = formats.COLLECTORS
+    monkeypatch.setattr(formats, "COLLECTORS", (replace(first, recognises=failing), *others))
+
+    assert 0 == ingest(warehouse, dump, strange)
+    assert f"{strange} makes the reader of {first.name} fail at " in caplog.text
+    assert [] != rows(warehouse, "select job_id from jobs")
 
 
 def test_a_reader_that_fails_at_one_dump_does_not_keep_others_from_loading(
