@@ -35,7 +35,7 @@ _DATA_PAGE: Final = "views/data_page.py"
 _JOB_PAGE: Final = "views/job.py"
 # A source that spoke in the last 7 days and then stopped (METRICS.md section 5).
 _BEHIND: Final = """
-select source, data_at, if(contains(source, '@'), null, cluster) as cluster
+select source, data_at
 from sources
 where data_at between
     (select data_at from publication) - interval 7 days
@@ -160,10 +160,9 @@ def header(title: str, question: str, now: datetime, *, links_to_data: bool = Tr
         missing = "Yesterday is missing" if hours >= _A_DAY_LATE else f"No event for {passed}"
         st.warning(f"{missing}. Numbers end on {words.instant(ends)} UTC, {tail}.")
     for source in data.frame(_BEHIND).iter_rows(named=True):
-        of = f" of cluster {words.code(source['cluster'])}" if source["cluster"] else ""
         st.warning(
-            f"Source {words.code(source['source'])}{of} ends on "
-            f"{words.instant(source['data_at'])} UTC, more than a day before the newest one."
+            f"Source {words.code(source['source'])} ends on {words.instant(source['data_at'])} UTC,"
+            " more than a day before the newest one."
         )
     _tell_unheard()
 

@@ -74,19 +74,19 @@ def part(connection: duckdb.DuckDBPyConnection) -> None:
     for source_no, clusters, reach_us in connection.execute(_TOLD).fetchall():
         told.setdefault(source_no, []).append((clusters, reach_us))
     rows = [
-        (source_no, cluster, reach_us)
+        (cluster, "+".join(sorted(together)), reach_us, source_no)
         for source_no, parts in told.items()
         for together, reach_us in _parted(parts)
-        for cluster in together
+        for cluster in sorted(together)
     ]
     if not rows and connection.execute("select 1 from cluster_clocks limit 1").fetchone() is None:
         return
     connection.execute("delete from cluster_clocks")
     if rows:
         connection.executemany(
-            "insert into cluster_clocks select source_no, ?, least(clock_us, ?) "
+            "insert into cluster_clocks select source_no, ?, ?, least(clock_us, ?) "
             "from sources where source_no = ?",
-            [(cluster, reach_us, source_no) for source_no, cluster, reach_us in rows],
+            rows,
         )
 
 

@@ -222,7 +222,8 @@ def _load(
     readable = [one for one in numbered if one.file_no not in unreadable]
     mute = rejects.mute(connection)
     ledger.enter(connection, readable, reading, moment, mute)
-    clocks.note_clusters(connection)
+    if any(one.incoming.format.collector is not None for one in readable):
+        clocks.note_clusters(connection)
     ledger.forget_mute(connection, readable)
     ledger.forget_shorter(connection, readable)
     store.deduplicate(connection)

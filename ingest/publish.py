@@ -306,6 +306,14 @@ def _describe(connection: duckdb.DuckDBPyConnection, settings: Settings, now: da
         "?::varchar as time_zone, ?::double as stale_after_seconds",
         [now, settings.timezone, settings.stale_after.total_seconds()],
     )
+    # a dump's source as readers know it: with its cluster, where that has a clock of its own
+    connection.execute(
+        "create or replace temp table publishing_files as select files.file_no, "
+        "concat_ws('@', sources.source, parted.together) as source "
+        "from files inner join sources on files.source_no = sources.source_no "
+        "left join cluster_clocks as parted on files.source_no = parted.source_no "
+        "and files.clusters[1] = parted.cluster"
+    )
     connection.execute(
         "create or replace temp table publishing_targets (team varchar, ett_ratio double)"
     )

@@ -49,6 +49,7 @@ create table if not exists files (
 create table if not exists cluster_clocks (
     source_no integer not null,         -- of a source whose dumps tell of one cluster or another
     cluster varchar not null,
+    together varchar not null,          -- with whom it shares the clock: 'cluster' or 'cluster+cluster'
     clock_us bigint
 );
 

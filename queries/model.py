@@ -11,6 +11,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -122,13 +123,14 @@ def _making(model: Model, *, stores_all: bool) -> str:
 @cache
 def parse_beside() -> None:
     """Begin to parse what `compute` runs of all layers, a seventh of a second, while something else
-    is done. Once in a process.
+    is done. Once in a process. What it does not come to is parsed when it is run.
     """
-    threading.Thread(target=_parse_all).start()
+    with suppress(RuntimeError):  # where no more threads may be
+        threading.Thread(target=_parse_all).start()
 
 
 def _parse_all() -> None:
-    with duckdb.connect() as engine:
+    with suppress(duckdb.Error), duckdb.connect() as engine:
         for model in models(*LAYERS):
             for stores_all in {model.is_stored, True}:
                 _parse(engine, _making(model, stores_all=stores_all))

@@ -10,11 +10,7 @@ import streamlit as st
 from app import alts, data, definitions, filters, parts, tiles, walk, words
 from app.charts.shares import unaccounted
 
-SOURCES = """
-select source, cluster, data_at, events, rejected
-from sources
-order by data_at desc, source
-"""
+SOURCES = "select source, data_at, events, rejected from sources order by data_at desc, source"
 
 REJECTED = (
     "select source, reason, lines from rejected_by_source order by lines desc, source, reason"
@@ -98,10 +94,6 @@ with parts.card("Sources", "How far does each source reach, and what of it was s
         hide_index=True,
         alt="Sources with how far they reach, rows in and rows set aside",
         column_config={
-            "cluster": st.column_config.TextColumn(
-                help="That it was loaded for; of several that dump for themselves the one that "
-                "reaches the least far",
-            ),
             "data_at": st.column_config.DatetimeColumn(
                 "reaches to, UTC",
                 format="D MMM YYYY HH:mm:ss",

@@ -3,4 +3,6 @@
 
 alter table files add column clusters varchar[];
 alter table files add column reach_us bigint;
-create table cluster_clocks (source_no integer not null, cluster varchar not null, clock_us bigint);
+create table cluster_clocks (
+    source_no integer not null, cluster varchar not null, together varchar not null, clock_us bigint
+);

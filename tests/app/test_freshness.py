@@ -66,21 +66,6 @@ def test_a_source_that_fell_behind_is_named_and_a_long_gone_one_is_not(warehouse
     assert ["Source ` slurm@a100 ` ends on "] == [each.value[:30] for each in page.warning]
 
 
-def test_of_a_source_of_several_clusters_the_one_that_fell_behind_is_named(
-    warehouse: Path,
-) -> None:
-    now = datetime.now(UTC).replace(tzinfo=None)
-    path = publish(warehouse, now - timedelta(hours=1))
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(
-            "insert into sources values ('slurm', 'slurm', 'a_1', ?, 1, 0, 1)",
-            [now - timedelta(days=2)],
-        )
-    [warning] = open_page().warning
-
-    assert warning.value.startswith("Source ` slurm ` of cluster ` a_1 ` ends on ")
-
-
 @pytest.mark.parametrize(
     ("days", "told"),
     [

@@ -142,21 +142,45 @@ def test_an_empty_dump_says_that_nothing_happened_on_any(tmp_path: Path, is_firs
     assert 0 == keep.main(["check", "--warehouse", str(warehouse)])
 
 
-def test_a_source_reaches_as_far_as_the_slowest_of_its_clusters(tmp_path: Path) -> None:
+def test_a_cluster_with_a_clock_is_a_source(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
-    seen = "select source, cluster, strftime(data_at, '%H:%M'), events from sources"
     one, other = of_both(tmp_path)
     ingest(warehouse, one)
-    of_one = rows(warehouse, seen)
+    of_one = sources(warehouse)
     ingest(warehouse, other)
-    of_two = rows(warehouse, seen)
-    # a week later the other is heard no more
-    late = NEXT_MORNING.format(cluster="c2").replace("03-02", "03-09")
-    ingest(warehouse, dump(tmp_path / "late.txt", [late]))
+    of_two = sources(warehouse)
+    broken = dump(tmp_path / "broken.txt", ["c1|18|RUNNING|yesterday|yesterday|Unknown|1|"])
+    ingest(warehouse, broken)
+    of_none = sources(warehouse)
+    by_name = dump(tmp_path / "by-name.txt", [NEXT_MORNING.format(cluster="c1")])
+    ingest(warehouse, by_name, "--cluster", "c1")
 
-    assert [("slurm-sacct", None, "12:00", 8)] == of_one
-    assert [("slurm-sacct", "c1", "12:00", 12)] == of_two
-    assert [("slurm-sacct", "c2", "08:00", 16)] == rows(warehouse, seen)
+    assert [("slurm-sacct", None, "12:00", 8, 0)] == of_one
+    c2 = ("slurm-sacct@c2", "c2", "21:00", 4, 0)
+    assert [("slurm-sacct@c1", "c1", "12:00", 8, 0), c2] == of_two
+    assert [("slurm-sacct", None, None, 0, 1), *of_two] == of_none
+    assert [("slurm-sacct@c1", "c1", "08:00", 12, 0), c2] == sources(warehouse)[1:]
+    assert [("slurm-sacct", 1)] == rows(warehouse, "select source, lines from rejected_by_source")
+
+
+def test_clusters_that_share_a_clock_are_one_source(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    both = dump(tmp_path / "both.txt", [C1[1], C2[0]])
+    third = dump(tmp_path / "third.txt", [NEXT_MORNING.format(cluster="c3")])
+
+    ingest(warehouse, both, third)
+
+    assert [
+        ("slurm-sacct@c1+c2", "c1+c2", "21:00", 8, 0),
+        ("slurm-sacct@c3", "c3", "08:00", 4, 0),
+    ] == sources(warehouse)
+
+
+def sources(warehouse: Path) -> list[tuple[object, ...]]:
+    return rows(
+        warehouse,
+        "select source, cluster, strftime(data_at, '%H:%M'), events, rejected from sources",
+    )
 
 
 def test_what_was_loaded_with_its_cluster_stands_apart_as_ever(tmp_path: Path) -> None:
