@@ -7,7 +7,8 @@ cluster; then clusters that no dump told together have a clock each (docs/adr/00
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import duckdb
 
@@ -42,20 +43,22 @@ from (
 where files.file_no = told.file_no and files.cluster is null
 """
 
-# Of each source whose dumps name clusters: which were told together, and how far that reached. A
-# dump that tells of nothing names none.
+# Of each source whose dumps name clusters: which were told together, and how far that reached. Of
+# what tells of nothing it is not known on which.
 _TOLD = """
 select
     source_no,
-    case when coalesce(told, events) = 0 then [] else clusters end as named,
+    clusters,
     max(coalesce(reach_us, clock_us)) as reach_us
 from files
 where
     cluster is null
-    and coalesce(reach_us, clock_us) is not null
+    and coalesce(told, events) > 0
     and source_no in (select source_no from files where clusters is not null)
-group by source_no, named
+group by source_no, clusters
 """
+
+_LOG = logging.getLogger("ingest")
 
 
 def note_clusters(connection: duckdb.DuckDBPyConnection) -> None:
@@ -64,49 +67,69 @@ def note_clusters(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(_NOTE)
 
 
-def part(connection: duckdb.DuckDBPyConnection) -> None:
+def part(connection: duckdb.DuckDBPyConnection) -> bool:
     """Let `cluster_clocks` be what all dumps of the ledger tell: a row for each cluster of a source
     that has several clocks.
 
-    A host whose clock is ahead reaches no further than it does in the clock of its source.
+    Returns whether a clock may have gone back, so that what was lost by it may run: a dump that
+    told two clusters together is gone, or a source has several for the first time.
     """
     told: dict[int, list[tuple[list[str] | None, int]]] = {}
     for source_no, clusters, reach_us in connection.execute(_TOLD).fetchall():
         told.setdefault(source_no, []).append((clusters, reach_us))
     rows = [
-        (cluster, "+".join(sorted(together)), reach_us, source_no)
-        for source_no, parts in told.items()
+        (source_no, cluster, "+".join(sorted(together)), reach_us)
+        for source_no, parts in sorted(told.items())
         for together, reach_us in _parted(parts)
         for cluster in sorted(together)
     ]
-    if not rows and connection.execute("select 1 from cluster_clocks limit 1").fetchone() is None:
-        return
+    before = connection.execute("from cluster_clocks order by source_no, cluster").fetchall()
+    if rows == before:
+        return False
     connection.execute("delete from cluster_clocks")
     if rows:
-        connection.executemany(
-            "insert into cluster_clocks select source_no, ?, ?, least(clock_us, ?) "
-            "from sources where source_no = ?",
-            rows,
+        connection.executemany("insert into cluster_clocks values (?, ?, ?, ?)", rows)
+    parted = {source_no for source_no, *_ in rows}
+    _say_joined(connection, {source_no for source_no, *_ in before} - parted, told)
+    known = {(source_no, cluster): clock_us for source_no, cluster, _, clock_us in before}
+    return bool(parted - {source_no for source_no, *_ in before}) or any(
+        clock_us < known.get((source_no, cluster), clock_us)
+        for source_no, cluster, _, clock_us in rows
+    )
+
+
+def _say_joined(
+    connection: duckdb.DuckDBPyConnection,
+    joined: Collection[int],
+    told: Mapping[int, Sequence[tuple[Sequence[str] | None, int]]],
+) -> None:
+    nameless = [no for no in joined if any(clusters is None for clusters, _ in told.get(no, ()))]
+    for (source,) in connection.execute(
+        "select source from sources where list_contains($1, source_no) order by source", [nameless]
+    ).fetchall():
+        _LOG.warning(
+            "clusters of %s had clocks of their own, and share one from now on: a dump has rows "
+            "that name no cluster, and may tell of any. What runs on a cluster that was dumped "
+            "earlier may be lost by it. Give such dumps with --cluster, in a new folder.",
+            source,
         )
 
 
-def _parted(parts: Sequence[tuple[Sequence[str] | None, int]]) -> list[tuple[set[str], int]]:
+def _parted(parts: Iterable[tuple[Sequence[str] | None, int]]) -> list[tuple[set[str], int]]:
     """Clusters that were told together, at once or one after the other, each with how far they got.
 
-    None where all of them were: a dump that does not name its clusters tells of any. One that is
-    empty says up to its moment that nothing happened on any.
+    None where all of them were: a dump that does not name its clusters tells of any.
     """
-    if any(clusters is None for clusters, _ in parts):
-        return []
-    quiet = [reach_us for clusters, reach_us in parts if not clusters]
     groups: list[tuple[set[str], int]] = []
     for clusters, reach_us in parts:
-        mine, newest = set(clusters or ()), max([reach_us, *quiet])
+        if clusters is None:
+            return []
+        mine, newest = set(clusters), reach_us
         apart = []
         for group in groups:
             if group[0] & mine:
                 mine, newest = mine | group[0], max(newest, group[1])
             else:
                 apart.append(group)
-        groups = [*apart, (mine, newest)] if mine else groups
+        groups = [*apart, (mine, newest)]
     return groups if len(groups) > 1 else []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import calendar, detail, judged, links, retention, store
+from ingest import calendar, clocks, detail, judged, links, retention, store
 from ingest.settings import Settings, as_text, like_pattern
 from ingest.warehouse import Warehouse
 from queries import model
@@ -29,6 +29,7 @@ _OF_TOUCHED_JOBS = "base_job_no in (select job_no from touched_jobs)"
 
 # A clock that moved on can turn running into lost.
 _RUNNING = "select base_job_no from attempt_facts_kept where outcome = 'running'"
+_LOST = "select base_job_no from attempt_facts_kept where outcome = 'lost'"
 
 
 # Which jobs the names of a batch are, as far as its facts tell.
@@ -40,8 +41,11 @@ _TOLD = """
 """
 
 
-def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int) -> None:
-    """Recompute the jobs of a batch, the open ones, and every day they were or are in.
+def refresh(
+    warehouse: Warehouse, settings: Settings, since_file_no: int, *, may_revive: bool
+) -> None:
+    """Recompute the jobs of a batch, the open ones, and every day they were or are in. With
+    `may_revive` those that were lost too.
 
     The batch's events are those of `since_file_no` and later. The days of `renamed_jobs` tell their
     names.
@@ -51,7 +55,8 @@ def refresh(warehouse: Warehouse, settings: Settings, since_file_no: int) -> Non
         "create or replace temp table told_names as "
         "select job_no from job_keys where job_key in (select job_key from batch_jobs)"
     )
-    _touch(warehouse.connection, f"select job_no from told_names union {_RUNNING}")
+    revived = f" union {_LOST}" if may_revive else ""
+    _touch(warehouse.connection, f"select job_no from told_names union {_RUNNING}{revived}")
     renamed = "base_job_no in (select job_no from renamed_jobs)"
     warehouse.connection.execute("create or replace temp table told_jobs (job_no bigint)")
     _recompute(warehouse, settings, since_file_no, days_of=f"({_OF_TOUCHED_JOBS} or {renamed})")
@@ -96,6 +101,7 @@ def rebuild(warehouse: Warehouse, settings: Settings) -> None:
     """
     # an earlier release may have found fewer links in the same events
     links.note(warehouse.connection, 0)
+    clocks.part(warehouse.connection)
     _touch(warehouse.connection, "select job_no from job_keys")
     _recompute(warehouse, settings, None, days_of="true", may_commit=True)
 

@@ -114,7 +114,8 @@ def enter(
         "case when rank() over (partition by source_no "
         "order by as_of_us is null, clock_us desc nulls last) = 1 "
         "then greatest(clock_us, as_of_us) else clock_us end, "
-        "0, 0, $now, coalesce(told, 0), time_zone, null, greatest(clock_us, as_of_us) "
+        "0, 0, $now, coalesce(told, 0), time_zone, null, "
+        "greatest(case when clock_us > $reach_us then $reach_us else clock_us end, as_of_us) "
         "from dumps left join clocks on dumps.file_no = clocks.file_no order by dumps.file_no",
         {
             "file_nos": [one.file_no for one in numbered],
@@ -127,6 +128,7 @@ def enter(
             "zones": [(one.incoming.reading or reading).timezone.key for one in numbered],
             "as_of": [None if one.file_no in mute else moment.as_of_us for one in numbered],
             "now": moment.now,
+            "reach_us": moment.reach_us,
         },
     )
     connection.execute(
@@ -206,11 +208,12 @@ def forget_shorter(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Num
     were told of, `forgotten_ends` what may have been counted as unexplained. A native dump is not
     among these: each of its lines stands for itself.
     """
-    shorter = [
-        one.incoming.grown_from
+    grown = [
+        one
         for one in numbered
         if one.incoming.grown_from is not None and one.incoming.format.collector is not None
     ]
+    shorter = [one.incoming.grown_from for one in grown]
     connection.execute("create or replace temp table forgotten_jobs (job_key varchar)")
     mine = "list_contains(?, file_no)" if shorter else "? is null"
     connection.execute(
@@ -227,6 +230,14 @@ def forget_shorter(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Num
             [shorter],
         )
         connection.execute(f"delete from {table} where list_contains(?, file_no)", [shorter])
+    connection.execute(
+        # it was taken at the moment that an earlier --as-of gave: that it grew takes nothing back
+        "update files set reach_us = greatest(files.reach_us, shorter.reach_us) from "
+        "(select unnest($1) as file_no, unnest($2) as of_no) as grown "
+        "inner join files as shorter on grown.of_no = shorter.file_no "
+        "where files.file_no = grown.file_no",
+        [[one.file_no for one in grown], shorter],
+    )
     connection.execute("delete from files where list_contains(?, file_no)", [shorter])
 
 

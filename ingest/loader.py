@@ -119,8 +119,12 @@ def load_batch(
             else:
                 judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
                 _join_pieces(connection, numbered)
-                clocks.part(connection)
-                facts.refresh(warehouse, settings, since_file_no=loaded[0].file_no)
+                facts.refresh(
+                    warehouse,
+                    settings,
+                    since_file_no=loaded[0].file_no,
+                    may_revive=clocks.part(connection),
+                )
                 jobs = facts.told_jobs(connection)
                 doubts.say(connection, loaded[0].file_no)
         except BaseException:

@@ -40,6 +40,21 @@ speakers as (
         and events.event not in ('job', 'change')
         and (events.phase is null or events.phase <> 'queue')
 
+),
+
+-- where clusters have clocks: the one that such a source names, whatever others say of the job
+named as (
+
+    select
+        events.job_no,
+        events.source_no,
+        arg_max(events.cluster, (events.at_us, events.cluster)) as cluster
+    from stg_events as events
+    where
+        events.cluster is not null
+        and events.source_no in (select parted.source_no from cluster_clocks as parted)
+    group by events.job_no, events.source_no
+
 )
 
 select
@@ -48,9 +63,12 @@ select
     min(coalesce(parted.clock_us, sources.clock_us)) as clock_us
 from speakers
 inner join sources on speakers.source_no = sources.source_no
-left join job_attributes as attributes on speakers.job_no = attributes.job_no
+left join named
+    on
+        speakers.job_no = named.job_no
+        and speakers.source_no = named.source_no
 left join cluster_clocks as parted
     on
-        speakers.source_no = parted.source_no
-        and attributes.cluster = parted.cluster
+        named.source_no = parted.source_no
+        and named.cluster = parted.cluster
 group by speakers.job_no, speakers.attempt

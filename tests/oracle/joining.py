@@ -1121,11 +1121,10 @@ def measure_joined(
     stale_after_us: int,
     zone: ZoneInfo,
 ) -> list[AttemptMeasures]:
-    cluster = newest(events, lambda event: event.cluster)
     clocked = {}
     for number in {event.attempt for event in events}:
         spoke = [
-            clocks.of(event.source, cluster)
+            clocks.of(event.source, cluster_of(events, event.source))
             for event in events
             if event.attempt == number and event.is_of_an_attempt and not event.is_queue
         ]
@@ -1141,6 +1140,11 @@ def measure_joined(
     ):
         return measured
     return [uninstrumented(one) for one in measured]
+
+
+def cluster_of(events: Iterable[Event], source: str) -> str | None:
+    """The one that a source itself names, whatever others say of the job."""
+    return newest((event for event in events if event.source == source), lambda one: one.cluster)
 
 
 def uninstrumented(measured: AttemptMeasures) -> AttemptMeasures:
