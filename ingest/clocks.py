@@ -77,12 +77,12 @@ def part(connection: duckdb.DuckDBPyConnection) -> bool:
     told: dict[int, list[tuple[list[str] | None, int]]] = {}
     for source_no, clusters, reach_us in connection.execute(_TOLD).fetchall():
         told.setdefault(source_no, []).append((clusters, reach_us))
-    rows = [
+    rows = sorted(
         (source_no, cluster, "+".join(sorted(together)), reach_us)
-        for source_no, parts in sorted(told.items())
+        for source_no, parts in told.items()
         for together, reach_us in _parted(parts)
-        for cluster in sorted(together)
-    ]
+        for cluster in together
+    )
     before = connection.execute("from cluster_clocks order by source_no, cluster").fetchall()
     if rows == before:
         return False

@@ -100,7 +100,8 @@ def load_batch(
     """
     connection = warehouse.connection
     _use_engine(warehouse, batch)
-    model.parse_beside()
+    if not is_dry:
+        model.parse_beside()
     rejects.begin(connection)
     numbered = ledger.number(connection, scratch(warehouse.folder) / "in", batch, reading)
     # outside the transaction: a dump that cannot be read to its end would abort it
@@ -119,12 +120,8 @@ def load_batch(
             else:
                 judged.note_unexplained(connection, settings.failure_rules, loaded[0].file_no)
                 _join_pieces(connection, numbered)
-                facts.refresh(
-                    warehouse,
-                    settings,
-                    since_file_no=loaded[0].file_no,
-                    may_revive=clocks.part(connection),
-                )
+                may_revive = clocks.part(connection)
+                facts.refresh(warehouse, settings, loaded[0].file_no, may_revive=may_revive)
                 jobs = facts.told_jobs(connection)
                 doubts.say(connection, loaded[0].file_no)
         except BaseException:

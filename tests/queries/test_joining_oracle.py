@@ -92,8 +92,8 @@ def test_engine_and_oracle_agree_on_clusters_that_tell_of_themselves(tmp_path: P
     differs by hours.
     """
     parted = 0
-    for number in range(12):
-        dumps = of_clusters(fleet(range(5_000 + 8 * number, 5_008 + 8 * number)), number)
+    for number in range(8):
+        dumps = of_clusters(fleet(range(5_000 + 6 * number, 5_006 + 6 * number)), number)
         loaded(tmp_path, f"warehouse-{number}", dumps, at_once=2 + number % 5)
         told = measure_dumps(dumps).measures
         of_one_clock = measure_dumps([*dumps, scheduler_dump([waiting(None, 0)])]).measures
@@ -101,7 +101,7 @@ def test_engine_and_oracle_agree_on_clusters_that_tell_of_themselves(tmp_path: P
         assert [] == disagreements(tmp_path / f"warehouse-{number}", told)[:5], number
         parted += told.attempts != of_one_clock.attempts
 
-    assert parted > 5
+    assert parted > 3
 
 
 @pytest.mark.slow
