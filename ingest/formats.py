@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ingest import native
 from ingest.collectors.base import Collector
@@ -57,17 +59,19 @@ def recognise(name: str, head: bytes, own: tuple[Pattern, ...] = ()) -> Format |
             or FORMATS[SLURM_SACCT.name]
         )
     for collector in COLLECTORS:
-        if _is_recognised(collector, name, head):
+        if _is_recognised(name, collector, partial(collector.recognises, name, head)):
             return FORMATS[collector.name]
     if _holds_native_events(head):
         return EVENTS
-    return FORMATS[TRAINING_LOG.name] if own and is_told_by(own, head) else None
+    if own and _is_recognised(name, TRAINING_LOG, partial(is_told_by, own, head)):
+        return FORMATS[TRAINING_LOG.name]
+    return None
 
 
-def _is_recognised(collector: Collector, name: str, head: bytes) -> bool:
-    """Whether a dump is its own. One at whose first lines it fails may still be another's."""
+def _is_recognised(name: str, collector: Collector, asked: Callable[[], bool]) -> bool:
+    """Whether a dump is a reader's. One at whose first lines it fails may still be another's."""
     try:
-        return collector.recognises(name, head)
+        return asked()
     except FAULTS as error:
         _LOG.warning("%s", fault(name, collector, error))
         return False

@@ -173,9 +173,18 @@ def test_a_reader_that_fails_at_first_lines_leaves_them_to_others(
     strange.write_text("of no format\n")
     first, *others = formats.COLLECTORS
     monkeypatch.setattr(formats, "COLLECTORS", (replace(first, recognises=failing), *others))
+    # what an installation's own patterns find is asked for last
+    monkeypatch.setattr(formats, "is_told_by", failing)
+    config = dump.parent / "ett.toml"
+    config.write_text(
+        "[[training_log]]\nname = 'mine'\nmeans = 'step'\ncontains = ['step ']\n"
+        "pattern = 'step (?P<step>\\d+)'\n"
+    )
+    monkeypatch.setenv("ETT_CONFIG", str(config))
 
     assert 0 == ingest(warehouse, dump, strange)
     assert f"{strange} makes the reader of {first.name} fail at " in caplog.text
+    assert f"{strange} makes the reader of training-log fail at " in caplog.text
     assert [] != rows(warehouse, "select job_id from jobs")
 
 

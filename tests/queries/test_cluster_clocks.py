@@ -14,6 +14,7 @@ import pytest
 
 from ingest import cli, keep
 from ingest.moment import Moment, microseconds
+from tests.ingest.test_slurm_json_collector import document, new
 from tests.queries.engine import ingest, rows, write_dump
 
 HEAD = "Cluster|JobID|State|Submit|Start|End|Elapsed|AllocTRES"
@@ -119,6 +120,20 @@ def test_that_clocks_become_one_is_said(tmp_path: Path, caplog: pytest.LogCaptur
     assert "share one from now on" not in before
     assert "clusters of slurm-sacct had clocks of their own, and share one" in caplog.text
     assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
+
+
+def test_names_of_clusters_are_hostile_texts(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    names = ["c1", 'it\'s "c" + d', "<script>alert(1)</script>", "a\nb", "@", "é'); drop table x"]
+    for number, name in enumerate(names):
+        job = new(cluster=name, association={"account": "r", "cluster": name, "user": "u"})
+        (tmp_path / f"{number}.json").write_text(document(job), encoding="utf-8")
+    ingest(warehouse, *tmp_path.glob("*.json"))
+
+    assert {f"slurm-json@{name}" for name in names} == {
+        str(source) for source, *_ in sources(warehouse)
+    }
+    assert_sound(warehouse)
 
 
 def test_a_rebuild_makes_the_clocks_anew(tmp_path: Path) -> None:
