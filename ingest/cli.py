@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ingest import calendar, dumps, facts, loader, plan, publish, spool, warehouse, watch
+from ingest import calendar, dumps, facts, loader, plan, publish, spool, warehouse
 from ingest.arguments import seconds
 from ingest.collectors.base import Reading
 from ingest.errors import IngestError, UnusableArguments, WarehouseUnusable
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with as_keyboard_interrupt():
             if chosen.watch:
-                watch.run(_watch(chosen))
+                _watch(chosen)
                 return 0
             summary = _ingest(chosen)
     except IngestError as error:
@@ -166,7 +166,9 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _watch(chosen: argparse.Namespace) -> watch.Watch:
+def _watch(chosen: argparse.Namespace) -> None:
+    from ingest import watch  # with the library that watches: every other start goes without
+
     if "" in chosen.paths:
         raise UnusableArguments("a path is empty. Give a file, a folder or a pattern.")
     for given, why in (
@@ -178,13 +180,15 @@ def _watch(chosen: argparse.Namespace) -> watch.Watch:
         if given:
             raise UnusableArguments(f"{why}. Leave one of them out.")
     settings = found_settings()
-    return watch.Watch(
-        tuple(dict.fromkeys(chosen.paths)),
-        chosen.warehouse,
-        settings,
-        _reading(chosen, settings),
-        _forced(chosen),
-        lambda: _moment(None),
+    watch.run(
+        watch.Watch(
+            tuple(dict.fromkeys(chosen.paths)),
+            chosen.warehouse,
+            settings,
+            _reading(chosen, settings),
+            _forced(chosen),
+            lambda: _moment(None),
+        )
     )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, ProgressColumn, Task, TextColumn
-from rich.progress import Progress as Bar
-from rich.text import Text
+if TYPE_CHECKING:
+    from ingest.bar import Bar
 
 _LOG = logging.getLogger("ingest")
 _QUIET_SECONDS = 10.0
@@ -23,24 +24,14 @@ class Progress:
     """Bytes done of all bytes; each counts in part when read, parsed, computed and published."""
 
     def __init__(self, total: int) -> None:
-        console = Console(stderr=True)
         self._total = max(total, 1)  # empty files alone are no bytes
         self._done = 0.0
         self._began = self._said = self._advanced = time.monotonic()
-        self._is_terminal = console.is_terminal
-        self._bar = Bar(
-            TextColumn("ingesting"),
-            BarColumn(),
-            DownloadColumn(),
-            _Pace(self),
-            TextColumn("{task.fields[events]}"),
-            console=console,
-            disable=not self._is_terminal,
-        )
-        self._task = self._bar.add_task("ingest", total=total, events="")
+        self._bar = _bar(total, self.pace) if sys.stderr.isatty() else None
 
     def __enter__(self) -> Progress:
-        self._bar.start()
+        if self._bar is not None:
+            self._bar.start()
         return self
 
     def __exit__(
@@ -49,12 +40,14 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def more(self, size: int) -> None:
         """There is more to do than was given: so many bytes."""
         self._total += size
-        self._bar.update(self._task, total=self._total)
+        if self._bar is not None:
+            self._bar.tell(total=self._total)
 
     def read(self, size: int) -> None:
         """Bytes were read once."""
@@ -78,7 +71,8 @@ class Progress:
 
     def events(self, count: int) -> None:
         """So many events are committed."""
-        self._bar.update(self._task, events=f"{count:,} events")
+        if self._bar is not None:
+            self._bar.tell(events=f"{count:,} events")
 
     def pace(self) -> str:
         """The rate so far, and the time left at it."""
@@ -90,9 +84,10 @@ class Progress:
 
     def _advance(self, size: float) -> None:
         self._done += size
-        self._bar.update(self._task, completed=self._done)
         self._advanced = now = time.monotonic()
-        if not self._is_terminal and now - self._said > _QUIET_SECONDS:
+        if self._bar is not None:
+            self._bar.tell(completed=self._done)
+        elif now - self._said > _QUIET_SECONDS:
             self._said = now
             _LOG.info(
                 "%d %% of %.1f MB%s",
@@ -112,17 +107,10 @@ class Progress:
         return left if left > 0 else None
 
 
-class _Pace(ProgressColumn):
-    """Rate and time left as a `Progress` tells them: the time goes down where long work tells
-    nothing, and so cannot promise the same second for minutes.
-    """
+def _bar(total: int, pace: Callable[[], str]) -> Bar:
+    from ingest.bar import Bar  # with the library that draws it: most starts have no terminal
 
-    def __init__(self, progress: Progress) -> None:
-        super().__init__()
-        self._progress = progress
-
-    def render(self, task: Task) -> Text:
-        return Text(self._progress.pace(), style="progress.remaining")
+    return Bar(total, pace)
 
 
 def _in_words(left: float | None) -> str:

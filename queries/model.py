@@ -65,9 +65,12 @@ KEPT_ROLLUPS = (
 
 _FOLDER = Path(__file__).parent
 _ATTRIBUTIONS = _FOLDER / "failure_categories.csv"
+_EMPTY = _FOLDER / "empty_staging.sql"
+_TABLE = re.compile(r"^create or replace temp table ([a-z_]+) .+?;$", re.MULTILINE | re.DOTALL)
 _READS = re.compile(r"\b(?:from|join)\s+([a-z_]+)", re.IGNORECASE)
 _MACRO = re.compile(r"^-- macro: (.+)$", re.MULTILINE)
 _CHANGES = re.compile(r"^-- changes by: ([a-z_]+)$", re.MULTILINE)
+_NEEDS = re.compile(r"^-- empty without: ([a-z_.]+)$", re.MULTILINE)
 # What a model changes by, and the temporary table that lists what changed.
 _CHANGED = {"job_id": "publishing_jobs", "day": "publishing_days"}
 _COMMENT = re.compile(r"--[^\n]*")
@@ -80,12 +83,16 @@ _PARSED: dict[str, duckdb.Statement] = {}
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One SQL file: its name, layer, select, and whether its rows are stored or read through."""
+    """One SQL file: its name, layer, select, and whether its rows are stored or read through.
+
+    `needs` is a table, or a column of one (`table.column`), without whose values it has no row.
+    """
 
     name: str
     layer: str
     sql: str
     is_stored: bool
+    needs: str | None
 
 
 @cache
@@ -104,20 +111,39 @@ def compute(connection: duckdb.DuckDBPyConnection, *layers: str, stores_all: boo
     """Run the models of these layers into temporary tables of their names.
 
     Those that are read through are views, unless `stores_all`: of few rows it takes less time to
-    copy them than to plan them anew for each model that reads them.
+    copy them than to plan them anew for each model that reads them. Those that lack what they need
+    are made as empty tables, and not planned.
 
     Reads the temporary tables `scoped_events`, `woven_jobs`, `calendar`, `calendar_pieces`,
     `exclusions`, `settings` (for alerts and rollups `touched_days`) and the warehouse's `files`,
     `sources`, `job_keys`, `scheduler_jobs`, `job_links`.
     """
     connection.execute(_AREA_NAME)
+    needed = {model.needs for model in models(*layers) if model.needs is not None}
+    lacking = {need for need in needed if _lacks(connection, need)}
     for model in models(*layers):
-        _run(connection, _making(model, stores_all=stores_all))
+        if model.needs in lacking:
+            _run(connection, _empty_tables()[model.name])
+        else:
+            _run(connection, _making(model, stores_all=stores_all))
 
 
 def _making(model: Model, *, stores_all: bool) -> str:
     kind = "table" if stores_all or model.is_stored else "view"
     return f"create or replace temp {kind} {model.name} as {model.sql}"
+
+
+def _lacks(connection: duckdb.DuckDBPyConnection, need: str) -> bool:
+    table, _, column = need.partition(".")
+    has_value = f" where {column} is not null" if column else ""
+    return connection.execute(f"select 1 from {table}{has_value} limit 1").fetchone() is None
+
+
+@cache
+def _empty_tables() -> dict[str, str]:
+    """The statement that makes each model without the rows of what it needs."""
+    sql = _EMPTY.read_text(encoding="utf-8")
+    return {match[1]: match[0] for match in _TABLE.finditer(sql)}
 
 
 @cache
@@ -248,7 +274,14 @@ def _attributions() -> dict[str, str]:
 
 def _model(path: Path, layer: str) -> Model:
     sql = path.read_text(encoding="utf-8")
-    return Model(path.stem, layer, sql, is_stored="-- stored: no" not in sql)
+    needs = _NEEDS.search(sql)
+    return Model(
+        path.stem,
+        layer,
+        sql,
+        is_stored="-- stored: no" not in sql,
+        needs=needs[1] if needs else None,
+    )
 
 
 def _reads(sql: str) -> set[str]:

@@ -2,6 +2,7 @@
 -- resized ones as one. `job_no` is the chain, and `try`
 -- counts as the scheduler does.
 -- grain: one row per job_no, try
+-- empty without: woven_jobs
 with
 
 told as (

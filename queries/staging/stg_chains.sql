@@ -1,5 +1,6 @@
 -- The scheduler's jobs that trainers may speak of, with the time that each can be meant for.
 -- grain: one row per job_no
+-- empty without: woven_jobs
 with
 
 told as (

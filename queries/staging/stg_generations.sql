@@ -1,6 +1,7 @@
 -- Which generation of its stretch each event tells. A launch that takes the place of another counts
 -- from 0 anew: it goes on from the generation that runs, and what it says before that has none.
 -- grain: one row per row_no
+-- empty without: woven_jobs
 with
 
 told as (

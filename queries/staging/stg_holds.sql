@@ -1,6 +1,7 @@
 -- Each launch with its logical job and the allocation that it ran in: the one of its restart count
 -- if their times agree, else of largest overlap, else by the count alone, else one just beside it.
 -- grain: one row per job_no, launch
+-- empty without: woven_jobs
 with
 
 launched as (

@@ -3,6 +3,7 @@
 -- so are ranks, each a launch of its own file, of which one begins soon after another that did not
 -- come to train.
 -- grain: one row per job_no, launch
+-- empty without: woven_jobs
 with
 
 lined_up as (

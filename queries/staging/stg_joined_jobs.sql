@@ -1,6 +1,7 @@
 -- Which logical job each job of a scheduler and each trainer's name belongs to: all that names hold
 -- together is one, called as the scheduler calls it where that is one job, else by its least name.
 -- grain: one row per member_no
+-- empty without: woven_jobs
 with recursive
 
 ties as (

@@ -2,6 +2,7 @@
 -- and of those that had the number the one of its time. A name that is a number says it too, of a
 -- job that ran at that time: many a run is called by a number that is none of the scheduler's.
 -- grain: one row per job_no, launch
+-- empty without: woven_jobs
 with
 
 candidates as (

@@ -1,6 +1,7 @@
 -- One life of a trainer as one source numbers or keys it. What a job says outside of any, under a
 -- job of the scheduler of which no launch speaks, is a nameless one.
 -- grain: one row per job_no, launch
+-- empty without: woven_jobs
 with
 
 stated as (

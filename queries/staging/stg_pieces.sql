@@ -1,6 +1,7 @@
 -- The attempts of joined jobs: each stretch cut into generations of its workers, or into the
 -- attempts that a dump numbers, and all of them numbered by time.
 -- grain: one row per job_no, attempt
+-- empty without: woven_jobs
 with
 
 told as (

@@ -1,6 +1,7 @@
 -- The logical job and attempt of each event of a trainer in a joined job: by its own number, else
 -- by the piece of its stretch that had begun last.
 -- grain: one row per row_no
+-- empty without: woven_jobs
 with
 
 placed as (

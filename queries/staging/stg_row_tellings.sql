@@ -1,6 +1,7 @@
 -- Everything that a scheduler's row was ever told to say: of the tellings of each thing the one
 -- that holds is first.
 -- grain: one row per row_no
+-- empty without: scoped_events.row_key
 with
 
 told as (

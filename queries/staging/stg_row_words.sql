@@ -1,6 +1,7 @@
 -- Who and what a scheduler's row is of, where it was told more than once: what the telling that
 -- holds leaves out, the next one that has it says. A dump may have fewer columns than another.
 -- grain: one row per row_no
+-- empty without: scoped_events.row_key
 with
 
 again as (

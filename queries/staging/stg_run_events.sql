@@ -1,5 +1,6 @@
 -- What trainers say in jobs whose attempts are put together here, with what tells launches apart.
 -- grain: one row per row_no
+-- empty without: woven_jobs
 with
 
 -- a native job whose id is a number is the scheduler's, as was noted with its events

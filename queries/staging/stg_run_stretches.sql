@@ -1,6 +1,7 @@
 -- Which stretch each event of a trainer belongs to: its launch's, else the one that had begun last;
 -- a wait in a queue belongs to what began next. Null: its job has no stretch.
 -- grain: one row per row_no
+-- empty without: woven_jobs
 with
 
 launched as (

@@ -2,6 +2,7 @@
 -- That a row had ended, or still ran when the newest says that it started, proves that it was cut;
 -- one that only moved on while its nodes booted did neither.
 -- grain: one row per job_no, row_key
+-- empty without: scoped_events.row_key
 with
 
 starts as (

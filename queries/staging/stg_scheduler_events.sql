@@ -1,5 +1,6 @@
 -- The newest telling of each thing that a scheduler row says.
 -- grain: one row per row_no
+-- empty without: scoped_events.row_key
 select
     tellings.row_no,
     tellings.source_no,

@@ -1,6 +1,7 @@
 -- The logical job and attempt of what a scheduler says of a joined job: starts and queues go to the
 -- first attempt of their allocation, ends to the last, signs of life to the one of their time.
 -- grain: one row per row_no
+-- empty without: woven_jobs
 with
 
 held as (

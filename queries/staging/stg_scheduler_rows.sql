@@ -2,6 +2,7 @@
 -- A chain of rows is one logical job: it goes on only after a requeue (docs/adr/0004). The row
 -- before says so, or its own count of restarts: a job that had ended is requeued without a word.
 -- grain: one row per base_job_no, row_key
+-- empty without: scoped_events.row_key
 with
 
 told as (

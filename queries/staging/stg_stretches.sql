@@ -1,5 +1,6 @@
 -- What attempts are cut from: launches, and allocations of which no launch is known.
 -- grain: one row per stretch_no
+-- empty without: woven_jobs
 with
 
 launched as (

@@ -1,6 +1,7 @@
 -- The names that trainers give jobs, and which of them hold the scheduler's jobs together that they
 -- ran under: none that is only a scheduler's number, and none under which two ran at once.
 -- grain: one row per job_no
+-- empty without: woven_jobs
 with
 
 numbered as (
