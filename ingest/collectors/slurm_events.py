@@ -13,6 +13,7 @@ from ingest.collectors.slurm_values import (
     UNKNOWN_GPUS,
     ExitCode,
     Gpus,
+    code_of_table,
     exit_code,
     gpus_of_gres,
     gpus_of_tres,
@@ -24,6 +25,7 @@ KEPT = (
     "JobID", "NodeList", "NNodes", "Reason", "Comment", "AdminComment", "SystemComment", "WorkDir",
     "Timelimit", "DerivedExitCode", "Reservation", "Constraints", "Restarts", "FailedNode",
 )  # fmt: skip
+WHOLE_CODES = "OriginalSLUID"  # a column since 26.05, whose table takes nothing off exit codes
 NO_NODES = "None assigned"  # NodeList of a row that was never given any
 NOTHING = frozenset({"", "None", NO_NODES, "Unknown"})
 _REASONS_OF_AN_END = (
@@ -57,7 +59,7 @@ class Told:
             return True
         if self.state == "CANCELLED" or self.row.cells.get("NodeList") == NO_NODES:
             return False
-        proves_nothing = self.exit.is_clean and self.out_of_memory is None
+        proves_nothing = self.exit.proves_no_process and self.out_of_memory is None
         return not (self.state in _CAN_FAIL_TO_LAUNCH and proves_nothing)
 
 
@@ -96,8 +98,12 @@ def events(told: Told, reading: Reading) -> list[Event] | Rejected:
     return happened
 
 
-def told_by(row: Row, reading: Reading, oom_step: str | None) -> Told | Rejected:
-    """What a job's row says, or the row set aside. `oom_step`: its step that ran out of memory."""
+def told_by(
+    row: Row, reading: Reading, oom_step: str | None, *, are_codes_whole: bool = False
+) -> Told | Rejected:
+    """What a job's row says, or the row set aside. `oom_step`: its step that ran out of memory.
+    `are_codes_whole`: its exit codes are not those of a table that takes 128 off.
+    """
     cells = row.cells
     state = known_state(cells["State"])
     if state is None:
@@ -115,6 +121,8 @@ def told_by(row: Row, reading: Reading, oom_step: str | None) -> Told | Rejected
         except ValueError:
             return row.rejected(Reason.BAD_VALUE, f"{column} is {cells[column][:80]!r}")
     ended_by, derived = codes
+    if not are_codes_whole and WHOLE_CODES not in cells:
+        ended_by = code_of_table(ended_by, derived)
     evidence = None
     if oom_step:
         evidence = f"OUT_OF_MEMORY in step {oom_step}"
@@ -194,7 +202,7 @@ def _last(told: Told, started_us: int) -> Event:
 def say_how(end: Event, told: Told) -> None:
     ended = ENDED[told.state]
     end["outcome"] = ended.outcome
-    if told.exit.code is not None:
+    if told.exit.code is not None and not told.exit.is_doubtful:
         end["exit_code"] = told.exit.code
     if told.exit.signal is not None:
         end["signal"] = told.exit.signal

@@ -21,6 +21,7 @@ from ingest.collectors.slurm_events import (
     KEPT,
     NO_NODES,
     NOTHING,
+    WHOLE_CODES,
     Told,
     gpus_of,
     say_how,
@@ -63,7 +64,8 @@ def plain_jobs(cells: pl.DataFrame, reading: Reading) -> pl.DataFrame:
     told = cells.with_columns(
         _instants(cells, name, reading.timezone).alias(column) for name, column in _US.items()
     ).with_columns(_lengths(cells))
-    told = told.hstack(by_row(_of(told, _ENDING_CELLS), partial(_ending, reading=reading), _ENDING))
+    ending = partial(_ending, reading=reading, are_codes_whole=WHOLE_CODES in cells.columns)
+    told = told.hstack(by_row(_of(told, _ENDING_CELLS), ending, _ENDING))
     ran_in_no_time = pl.col("ran_in_no_time")
     if "NodeList" in cells.columns:
         ran_in_no_time &= pl.col("NodeList") != NO_NODES
@@ -177,9 +179,9 @@ def _of(told: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:
     return told.select(name for name in names if name in told.columns)
 
 
-def _ending(cells: Mapping[str, Any], reading: Reading) -> dict[str, object]:
+def _ending(cells: Mapping[str, Any], reading: Reading, are_codes_whole: bool) -> dict[str, object]:
     """What a row's state, exit codes and reason say of its end, whenever that was."""
-    told = told_by(Row(0, "", dict(cells)), reading, None)
+    told = told_by(Row(0, "", dict(cells)), reading, None, are_codes_whole=are_codes_whole)
     if not isinstance(told, Told) or told.out_of_memory:
         return {"is_known": False}
     end: Event = {}

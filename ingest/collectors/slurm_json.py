@@ -54,7 +54,11 @@ def _read(dump: Dump, reading: Reading, blocks: Iterator[Block]) -> Iterator[Eve
 
 def _events(job: Job, reading: Reading) -> Iterator[Event | Rejected]:
     row = row_of(job)
-    told = row if isinstance(row, Rejected) else told_by(row, reading, oom_step_of(row, job))
+    told = (
+        row
+        if isinstance(row, Rejected)
+        else told_by(row, reading, oom_step_of(row, job), are_codes_whole=True)
+    )
     happened = told if isinstance(told, Rejected) else events(told, reading)
     if isinstance(happened, Rejected):
         yield happened

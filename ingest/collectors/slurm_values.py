@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 
 OOM_MARK = 125  # Slurm's own mark for "out of memory"; no such signal exists
+PROLOG_FAILED = 54  # slurmd: RaisedSignal:54, its error 4022 in the place of a signal
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -28,6 +29,8 @@ _COUNT = re.compile(r"\d{1,8}")
 _SLICE = re.compile(r"\dg\.\d+gb", re.IGNORECASE)  # MIG: a100_3g.20gb
 _PARTS = re.compile(r"(?:^|,)gres/(?:shard|mps)\b")  # of GPUs that others hold as well
 _LARGEST_CODE = 2**31
+_TAKEN_OFF = 128
+_CODES_OF_A_SHELL = (126, 127)  # not executable, not found: as a code of a program 254, 255
 _JOB = re.compile(r"[1-9]\d{0,14}(?:[_+]\d{1,15})?", re.ASCII)
 
 Gpus = tuple[int | None, str | None]  # how many, and of which type
@@ -36,15 +39,23 @@ UNKNOWN_GPUS: Gpus = (None, None)
 
 @dataclass(frozen=True, slots=True)
 class ExitCode:
-    """`ExitCode` or `DerivedExitCode`; `code` and `signal` are absent where they say nothing."""
+    """`ExitCode` or `DerivedExitCode`; `code` and `signal` are absent where they say nothing.
+    `is_doubtful`: the code may be one that a table took 128 off.
+    """
 
     code: int | None
     signal: int | None
     is_oom: bool
+    is_doubtful: bool = False
 
     @property
     def is_clean(self) -> bool:
         return not self.code and self.signal is None and not self.is_oom
+
+    @property
+    def proves_no_process(self) -> bool:
+        """Whether it may be that of a row whose script was never begun."""
+        return self.is_clean or self.signal == PROLOG_FAILED
 
 
 NO_EXIT_CODE = ExitCode(code=None, signal=None, is_oom=False)
@@ -110,6 +121,18 @@ def exit_code(text: str) -> ExitCode:
     if signal:
         return ExitCode(code=code or None, signal=signal, is_oom=False)
     return ExitCode(code=code, signal=None, is_oom=False)
+
+
+def code_of_table(told: ExitCode, derived: ExitCode) -> ExitCode:
+    """The exit code that a table means. Up to release 25.05 sacct takes 128 off codes from 128 on,
+    but not off the derived one: where that is 255, 127 is 255, and where it says nothing, either.
+    """
+    if not told.code or told.signal is not None:
+        return told
+    if derived.code == told.code + _TAKEN_OFF:
+        return replace(told, code=derived.code)
+    is_of_a_shell = told.code in _CODES_OF_A_SHELL
+    return replace(told, is_doubtful=True) if is_of_a_shell and derived != told else told
 
 
 @lru_cache(maxsize=4096)

@@ -407,6 +407,7 @@ def test_an_xid_that_suspects_the_application_is_no_hardware_root(number: int) -
         (130, None, "scheduler/user_cancelled"),
         (127, None, "user_code/file_not_found"),
         (0, 53, "user_code/file_not_found"),
+        (None, 54, "scheduler/node_fail"),
         (0, None, None),
         (1, None, None),
         (2, None, None),

@@ -163,6 +163,18 @@ def test_a_row_of_no_length_ran_only_if_it_was_given_nodes(
     assert START_US == told[1]["end_us"]
 
 
+@pytest.mark.parametrize("state", ["REQUEUED", "FAILED", "NODE_FAIL"])
+def test_a_prolog_that_failed_at_once_is_no_attempt(state: str) -> None:
+    # since 24.11 the row has slurmd's error 4022 in the place of a signal
+    told = table(
+        "JobID|State|ExitCode|Submit|Start|End|NodeList",
+        f"1|{state}|0:54|{SUBMIT}|{START}|{START}|n2",
+        f"2|{state}|0:54|{SUBMIT}|{START}|{END}|n2",
+    )
+
+    assert ["2", "2"] == [e["job_id"] for e in told if e["event"].startswith("attempt")]
+
+
 def test_a_requeued_row_with_an_exit_code_leaves_its_cause_to_the_code() -> None:
     ends = of(quiet("sacct_D_P_admin.txt"), "attempt_end")
     requeued = {
@@ -308,6 +320,43 @@ def test_an_exit_code_is_a_code_or_a_signal_or_nothing(
     (end,) = of(table(HEADER, f"1|a||FAILED|{told}|{SUBMIT}|{START}|{END}"), "attempt_end")
 
     assert (code, signal) == (end.get("exit_code"), end.get("signal"))
+
+
+@pytest.mark.parametrize(
+    ("told", "derived", "code"),
+    [
+        ("127:0", "0:0", None),  # 127 or 255
+        ("126:0", "", None),  # 126 or 254
+        ("127:0", "255:0", 255),
+        ("9:0", "137:0", 137),
+        ("127:0", "127:0", 127),
+        ("9:0", "0:0", 9),  # as it was told: 9 proves nothing, and 137 is not said
+        ("3:0", "131:1", 131),
+        ("0:9", "128:0", None),
+    ],
+)
+def test_a_table_that_takes_128_off_an_exit_code_is_believed_where_the_derived_one_tells(
+    told: str, derived: str, code: int | None
+) -> None:
+    row = f"1|FAILED|{told}|{derived}|{SUBMIT}|{START}|{END}"
+    (end,) = of(table("JobID|State|ExitCode|DerivedExitCode|Submit|Start|End", row), "attempt_end")
+
+    assert code == end.get("exit_code")
+
+
+def test_a_table_of_a_release_that_tells_exit_codes_whole_is_believed() -> None:
+    header = "JobID|OriginalSLUID|State|ExitCode|Submit|Start|End"
+    (end,) = of(
+        table(header, f"1|sAC5M8PHEQSY00|FAILED|127:0|{SUBMIT}|{START}|{END}"), "attempt_end"
+    )
+
+    assert 127 == end["exit_code"]
+
+
+def test_a_code_that_is_not_believed_still_proves_that_a_row_of_no_length_ran() -> None:
+    told = table(HEADER, f"1|a||FAILED|127:0|{SUBMIT}|{START}|{START}")
+
+    assert ["job", "phase_start", "attempt_start", "attempt_end"] == [e["event"] for e in told]
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING", "STOPPED", "SIGNALING"])
