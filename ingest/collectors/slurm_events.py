@@ -34,6 +34,7 @@ _REASONS_OF_AN_END = (
 )  # fmt: skip
 _REQUEUED = frozenset({"REQUEUED", "SPECIAL_EXIT"})
 _LOST_ITS_NODE = frozenset({"NODE_FAIL", "BOOT_FAIL"})
+ENDS_OF_A_RUN = frozenset(ENDED) - {"CANCELLED", "DEADLINE"}  # those come to what only waited too
 _CAN_FAIL_TO_LAUNCH = _REQUEUED | _LOST_ITS_NODE | {"FAILED", "LAUNCH_FAILED"}
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
@@ -62,9 +63,17 @@ class Told:
         proves_nothing = self.exit.proves_no_process and self.out_of_memory is None
         return not (self.state in _CAN_FAIL_TO_LAUNCH and proves_nothing)
 
+    @property
+    def lost_its_start(self) -> bool:
+        """Whether it ended on nodes but tells no start: Slurm 24.11 forgets that of a row that is
+        about to be requeued while its controller starts anew.
+        """
+        is_on_nodes = self.row.cells.get("NodeList", "") not in NOTHING
+        return self.times.started_us is None and self.state in ENDS_OF_A_RUN and is_on_nodes
 
-def events(told: Told, reading: Reading) -> list[Event] | Rejected:
-    """A job row's events, or the row set aside."""
+
+def events(told: Told, reading: Reading) -> list[Event | Rejected] | Rejected:
+    """A job row's events, or the row set aside; both where it ran for nobody knows how long."""
     row = told.row
     number = _job_number(row)
     if number is None:
@@ -86,7 +95,7 @@ def events(told: Told, reading: Reading) -> list[Event] | Rejected:
     }
     gpus = gpus_of(row, ran)
     happened = [_job(row, submitted_us, cluster, gpus)]
-    if told.times.submitted_us is not None:
+    if told.times.submitted_us is not None and not told.lost_its_start:
         happened.append(_queue(told, told.times.submitted_us))
     if ran and told.times.started_us is not None:
         start: Event = {"at_us": told.times.started_us, "event": EventKind.ATTEMPT_START}
@@ -95,7 +104,11 @@ def events(told: Told, reading: Reading) -> list[Event] | Rejected:
         happened += [start, _last(told, told.times.started_us)]
     for event in happened:
         event.update(of_row)
-    return happened
+    if not told.lost_its_start:
+        return [*happened]
+    nodes = row.cells["NodeList"][:80]
+    said = f"{told.state} on {nodes}, but without a Start: what it ran is not counted"
+    return [*happened, row.rejected(Reason.MISSING_FIELD, said)]
 
 
 def told_by(

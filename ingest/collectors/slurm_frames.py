@@ -18,6 +18,7 @@ import polars as pl
 from ingest.collectors.base import Reading
 from ingest.collectors.distinct import by_hour, by_row, by_value
 from ingest.collectors.slurm_events import (
+    ENDS_OF_A_RUN,
     KEPT,
     NO_NODES,
     NOTHING,
@@ -81,8 +82,15 @@ def plain_jobs(cells: pl.DataFrame, reading: Reading) -> pl.DataFrame:
         pl.col("is_known"),
         _KNOWN.is_not_null(),
         ~pl.col("has_run") | _IS_LIVE | _ENDED.is_not_null(),
+        *_keeps_its_start(cells),
     )
     return told.hstack(by_row(_of(told, _GPU_CELLS), _gpus, _GPUS))
+
+
+def _keeps_its_start(cells: pl.DataFrame) -> Iterator[pl.Expr]:
+    if "NodeList" in cells.columns:
+        ends_a_run = pl.col(STATE).is_in(sorted(ENDS_OF_A_RUN))
+        yield _STARTED.is_not_null() | ~ends_a_run | pl.col("NodeList").is_in(sorted(NOTHING))
 
 
 def frames(told: pl.DataFrame, reading: Reading) -> Iterator[pl.DataFrame]:

@@ -7,8 +7,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import polars as pl
 import pytest
 
 from ingest.collectors.base import Dump, Line, Reading
@@ -173,6 +175,30 @@ def test_a_prolog_that_failed_at_once_is_no_attempt(state: str) -> None:
     )
 
     assert ["2", "2"] == [e["job_id"] for e in told if e["event"].startswith("attempt")]
+
+
+@pytest.mark.parametrize("read_rows", [SLURM_SACCT.read, SLURM_SACCT.read_many])
+def test_a_row_that_ended_on_nodes_without_a_start_ran_for_nobody_knows_how_long(
+    read_rows: Callable[[Dump, Reading], Iterator[Any]],
+) -> None:
+    text = f"""JobID|State|Submit|Start|End|NodeList
+1|REQUEUED|{SUBMIT}|None|{END}|n1
+2|REQUEUED|{SUBMIT}|None|{END}|None assigned
+3|CANCELLED|{SUBMIT}|None|{END}|n1"""
+    told = list(read_rows(dump_of(text), reading()))
+    alone, many = (
+        [t for t in told if isinstance(t, dict)],
+        [frame for frame in told if isinstance(frame, pl.DataFrame)],
+    )
+    waits = [(e["job_id"], e["event"]) for e in alone] + [
+        row for frame in many for row in frame.select("job_id", "event").rows()
+    ]
+    (aside,) = [t for t in told if isinstance(t, Rejected)]
+
+    assert {("1", "job"), *((job, kind) for job in "23" for kind in ("job", "phase_start"))} == set(
+        waits
+    )
+    assert "REQUEUED on n1, but without a Start: what it ran is not counted" == aside.detail
 
 
 def test_a_requeued_row_with_an_exit_code_leaves_its_cause_to_the_code() -> None:
