@@ -118,6 +118,14 @@ def test_a_pipe_in_a_job_name_moves_nothing() -> None:
     )
 
 
+@pytest.mark.parametrize("limit", ["60", "UNLIMITED", "Partition_Limit"])
+def test_a_pipe_in_the_name_of_a_job_whose_limit_is_no_number_moves_nothing(limit: str) -> None:
+    header = "JobID|JobName|QOS|Start|End|State|Submit|TimelimitRaw"
+    (job,) = of(table(header, f"1|a|b|normal|Unknown|Unknown|PENDING|{SUBMIT}|{limit}"), "job")
+
+    assert ("a|b", "normal") == (job["name"], job["priority"])
+
+
 def test_a_text_of_which_no_end_is_certain_is_left_out() -> None:
     # the pipe may as well end Comment and be part of SystemComment
     (job,) = jobs(quiet("sacct_D_P_admin.txt"), "fleet:1091")
