@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from ingest.collectors.slurm_states import known_state
 
 NEEDED = ("State", "Start", "End")
-COMMAND = (
-    "SLURM_TIME_FORMAT=%s sacct -a -D -P -S 2026-01-01 -o JobID,JobIDRaw,JobName,User,Account,"
-    "Partition,QOS,State,ExitCode,DerivedExitCode,Submit,Eligible,Start,End,Elapsed,Timelimit,"
-    "NNodes,ReqTRES,AllocTRES,NodeList,Reason,Suspended,Cluster,WorkDir"
-)
+# all columns: which of them a release has differs, and one without Restarts parts a job that was
+# requeued after its end (25.11.3 on) from itself
+COMMAND = "SLURM_TIME_FORMAT=%s sacct -a -D -P -o ALL -S 2026-01-01"
 
 _IDS = frozenset({"JobID", "JobIDRaw"})
 _TIMES = frozenset({"Submit", "Eligible", "Start", "End"})

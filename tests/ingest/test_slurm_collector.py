@@ -15,6 +15,7 @@ import pytest
 
 from ingest.collectors.base import Dump, Line, Reading
 from ingest.collectors.slurm import SLURM_SACCT
+from ingest.collectors.slurm_columns import COMMAND
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Reason, Rejected, Says
 
@@ -692,6 +693,12 @@ def test_an_unusable_header_says_how_to_dump_again(header: str, said: str) -> No
         table(header)
 
     assert said in str(raised.value)
+
+
+def test_the_command_that_messages_name_is_the_one_that_the_docs_name() -> None:
+    sources = Path(__file__).resolve().parents[2] / "docs" / "sources.md"
+
+    assert f"`{COMMAND} > sacct.txt`" in sources.read_text(encoding="utf-8")
 
 
 def test_an_unusable_header_behind_a_good_table_is_named_by_its_line() -> None:
