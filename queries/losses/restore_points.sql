@@ -61,8 +61,13 @@ interrupted as (
         windows.attempt,
         windows.ended_us,
         windows.next_attempt,
+        followers.started_us as resumed_us,
         resumes.resumed_from_step
     from followed as windows
+    left join attempt_windows as followers
+        on
+            windows.job_no = followers.job_no
+            and windows.next_attempt = followers.attempt
     left join resumes
         on
             windows.job_no = resumes.job_no
@@ -73,25 +78,62 @@ interrupted as (
 
 ),
 
+-- a scheduler's row ends when it tells the job to stop, and only then the job saves
+captures as (
+
+    select
+        job_no,
+        attempt,
+        step,
+        captured_us,
+        durable_us,
+        false as is_late
+    from checkpoints
+
+    union all
+
+    select
+        windows.job_no,
+        windows.attempt,
+        events.step,
+        events.at_us as captured_us,
+        cast(null as bigint) as durable_us,
+        true as is_late
+    from stg_events as events
+    inner join attempt_windows as windows
+        on
+            events.job_no = windows.job_no
+            and events.attempt = windows.attempt
+    where
+        events.phase = 'checkpoint_save'
+        and events.event = 'phase_start'
+        and events.at_us > windows.window_end_us
+        and (events.end_us is null or events.end_us >= events.at_us)
+
+),
+
 saved as (
 
     select
         interrupted.job_no,
         interrupted.attempt,
-        max(checkpoints.captured_us) as restore_us
+        max(captures.captured_us) as restore_us
     from interrupted
-    inner join checkpoints
+    inner join captures
         on
-            interrupted.job_no = checkpoints.job_no
-            and interrupted.attempt >= checkpoints.attempt
+            interrupted.job_no = captures.job_no
+            and interrupted.attempt >= captures.attempt
     where
         case
             -- what was restored was durable, whatever its upload said
             when interrupted.resumed_from_step is not null
                 then
-                    checkpoints.step <= interrupted.resumed_from_step
-                    and checkpoints.captured_us <= interrupted.ended_us
-            else checkpoints.durable_us <= interrupted.ended_us
+                    captures.step <= interrupted.resumed_from_step
+                    and captures.captured_us <= case
+                        when captures.is_late then interrupted.resumed_us
+                        else interrupted.ended_us
+                    end
+            else captures.durable_us <= interrupted.ended_us
         end
     group by interrupted.job_no, interrupted.attempt
 

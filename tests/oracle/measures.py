@@ -926,7 +926,8 @@ def restores_of(courses: Sequence[Course], job_uploads: bool) -> list[Restore]:
         if resumed is None:
             point = greatest([newest_durable_capture(so_far, job_uploads), *shown])
         else:
-            point = first_known(capture_of(resumed, so_far), progress_of(resumed, so_far))
+            by = resumer(courses[index + 1 :])
+            point = first_known(capture_of(resumed, so_far, by), progress_of(resumed, so_far))
             shown += [] if point is None else [point]
         point = first_known(point, first_batch_of(courses))
         if point is not None:
@@ -936,11 +937,16 @@ def restores_of(courses: Sequence[Course], job_uploads: bool) -> list[Restore]:
 
 def next_resume(later: Sequence[Course]) -> int | None:
     """What the next attempt restored, without those that died before they came to it."""
+    course = resumer(later)
+    return None if course is None else course.resumed_from_step
+
+
+def resumer(later: Sequence[Course]) -> Course | None:
     for course in later:
         progressed = any(event.kind == "progress" for event in course.life.events)
         worked = course.first_batch is not None or course.saves or progressed
         if worked or course.resumed_from_step is not None:
-            return course.resumed_from_step
+            return course
     return None
 
 
@@ -954,15 +960,30 @@ def newest_durable_capture(so_far: Sequence[Course], job_uploads: bool) -> int |
     )
 
 
-def capture_of(step: int, so_far: Sequence[Course]) -> int | None:
+def capture_of(step: int, so_far: Sequence[Course], by: Course | None) -> int | None:
     """The newest save with that step or less, whatever became of it: it was restored."""
     ended = so_far[-1].life.ended
-    return greatest(
-        save.start
+    told = [save.start for course in so_far for save in course.saves if is_at_most(save, step)]
+    late = [
+        event.at
         for course in so_far
-        for save in course.saves
-        if save.step is not None and save.step <= step and save.start <= ended
+        for event in course.life.events
+        if event.kind == "phase_start"
+        and event.phase == "checkpoint_save"
+        and is_at_most(event, step)
+        and event.at > course.life.window.end
+        and (event.end is None or event.end >= event.at)
+    ]
+    return greatest(
+        [
+            *(at for at in told if at <= ended),
+            *(at for at in late if by is not None and at <= by.life.started),
+        ]
     )
+
+
+def is_at_most(told: Write | Event, step: int) -> bool:
+    return told.step is not None and told.step <= step
 
 
 def progress_of(step: int, so_far: Iterable[Course]) -> int | None:

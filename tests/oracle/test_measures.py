@@ -601,6 +601,31 @@ def test_r13_what_was_restored_once_is_not_lost_to_a_later_failure():
     ]
 
 
+@pytest.mark.parametrize(
+    ("at", "step", "resumed", "unsaved"),
+    [
+        (101, 5, 5, 0),
+        (101, 5, 3, 88),  # it restored the one before
+        (101, 5, None, 88),  # nobody shows that it was ever whole
+        (201, 5, 5, 88),  # who resumed had begun
+        (101, None, 5, 88),
+    ],
+)
+def test_r13_a_save_behind_the_end_counts_where_it_was_restored(
+    at: int, step: int | None, resumed: int | None, unsaved: int
+):
+    events = [
+        start(0, "training"),
+        *span(10, 12, "checkpoint_save", step=3),
+        ended(100, "preempted"),
+        *span(at, at + 2, "checkpoint_save", step=step),
+        start(200, "training", attempt=2, resumed_from_step=resumed),
+        ended(300, attempt=2),
+    ]
+
+    assert unsaved == areas(attempts(events)[0]).get("unsaved", 0)
+
+
 def progressed(at: int, attempt: int) -> list[Fields]:
     return [
         start(at, "training", attempt=attempt),

@@ -1001,6 +1001,34 @@ def test_a_scheduler_and_a_trainer_describe_one_job_together(order: str, describ
     )
 
 
+@pytest.mark.parametrize(("resumed", "unsaved"), [(53, 0.0), (50, 490.0)])
+def test_what_a_job_saves_once_it_is_told_to_stop_is_not_lost_if_it_was_restored(
+    tmp_path: Path, resumed: int, unsaved: float
+) -> None:
+    # Slurm ends the row when it sends SIGTERM, and kills what is left KillWait later
+    told = sacct(row(7, "PREEMPTED", 0, 10, 1000), row(7, "COMPLETED", 1002, 1120, 2000))
+    (tmp_path / "sacct.txt").write_text("\n".join(told) + "\n", encoding="utf-8")
+    of = {"job_id": "7", "attempt": 1}
+    save = {**of, "event": "phase_start", "phase": "checkpoint_save"}
+    trained: list[dict[str, Any]] = [
+        {**of, "ts": 10, "event": "phase_start", "phase": "training"},
+        {**save, "ts": 500, "end_ts": seconds_of(510), "step": 50},
+        {**save, "ts": 1001, "end_ts": seconds_of(1008), "step": 53},
+        {**of, "attempt": 2, "ts": 1130, "event": "phase_start", "phase": "training"},
+        {**of, "attempt": 2, "ts": 1130, "event": "alive", "resumed_from_step": resumed},
+    ]
+    native = write_dump(
+        tmp_path / "events.jsonl", [{**e, "ts": seconds_of(0) + e["ts"]} for e in trained]
+    )
+
+    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "sacct.txt", native)
+    assert [(1000 - 10 - 10 - unsaved, unsaved, 10.0, 1), (870.0, 0.0, 0.0, 0)] == rows(
+        tmp_path / "warehouse",
+        "select effective_seconds, unsaved_seconds, checkpoint_save_seconds, checkpoint_saves "
+        "from attempts order by attempt",
+    )
+
+
 @pytest.mark.parametrize("ends", ENDS)
 def test_a_trainer_that_tells_the_outcome_of_the_row_contradicts_nothing(
     ends: float, described: Path
