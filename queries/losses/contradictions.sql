@@ -184,9 +184,15 @@ told as (
         'the end stands, what follows is cut off' as what,
         windows.last_sign_us as at_us
     from attempt_windows as windows
+    left join attempt_ends as ends
+        on
+            windows.job_no = ends.job_no
+            and windows.attempt = ends.attempt
     where
         windows.is_ended
-        and windows.last_sign_us > windows.ended_us
+        and windows.last_sign_us
+        -- a scheduler's row has whole seconds
+        > windows.ended_us + case when ends.is_scheduler then 1000000 else 0 end
 
     union all
 
