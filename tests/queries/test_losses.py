@@ -369,11 +369,12 @@ def most_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     most: dict[str, int] = {}
 
     def run(connection: duckdb.DuckDBPyConnection, text: str) -> None:
-        if " table " not in text.partition(" as ")[0]:
+        made, has_select, _ = text.partition(" as ")
+        if not has_select or " table " not in made:
             connection.execute(text)
             return
         explained = connection.execute(f"explain (analyze, format json) {text}").fetchall()
-        name = text.partition(" as ")[0].split()[-1]
+        name = made.split()[-1]
         [plan] = json.loads(explained[0][1])["operator"]
         most[name] = max(most.get(name, 0), *widths(plan))
 
