@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -38,6 +39,7 @@ ENDED: Final = "of attempts that ended in these days or ran on after them, each 
 NO_INTERVAL: Final = "no attempt that ended in these days or ran on after them saved twice"
 _WEEK: Final = 7
 _LEAST_TOLD: Final = 360.0  # seconds: a tenth of an hour
+_LEAST_CHANGE: Final = 0.001  # of a save time
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,9 @@ def sentence(
 ) -> str:
     """What the chosen interval loses, and what the best one would gain, in words.
 
-    No gain where something was not measured: the sliders then start at an example; and none where
-    the model is too coarse. `name` turns a team into what the sentence is for, such as `words.code`
-    for Markdown.
+    No gain where something was not measured: the sliders then start at an example; none where the
+    model is too coarse; and none where no day is complete: a part of a day makes no week.
+    `name` turns a team into what the sentence is for, such as `words.code` for Markdown.
     """
     loses, least = saving.wasted(saving.interval), saving.wasted(saving.best)
     said = (
@@ -143,7 +145,7 @@ def sentence(
     if invented:
         return f"Not measured here, an example: {' and '.join(invented)}. {said}.{coarse}"
     loop = habits.get("held_loop_seconds")
-    if coarse or not loop:
+    if coarse or not loop or not chosen.is_complete:
         return f"{said}.{coarse}"
     weekly = (loses - least) * loop / chosen.days * _WEEK
     gained = words.hours(weekly)
@@ -355,7 +357,7 @@ def _row(
             habits["checkpoint_save_p50_seconds"],
             earlier.get("checkpoint_save_p50_seconds"),
             show=words.duration,
-            difference=_more_time,
+            difference=partial(_more_time, of=habits["checkpoint_save_p50_seconds"]),
             rests_on=saved,
             rested_on=earlier.get("checkpoint_saves"),
             note=f"p90 {words.duration(habits['checkpoint_save_p90_seconds'])}, of "
@@ -495,6 +497,11 @@ def _rate(value: float | None) -> str:
     return words.UNKNOWN if value is None else f"{value:.2f}"
 
 
-def _more_time(seconds: float) -> str:
+def _more_time(seconds: float, of: float | None) -> str:
+    """A difference of save times; none where it is less than a thousandth of the time: clocks are
+    read no better.
+    """
+    if abs(seconds) < (of or 0.0) * _LEAST_CHANGE:
+        return "0 s"
     shown = words.duration(seconds, units=1)
     return shown if seconds < 0 or words.is_nothing(shown) else f"+{shown}"

@@ -11,6 +11,7 @@ import streamlit as st
 
 from app import alts, data, filters, kpis, losses, money, openings, parts, tiles, words
 from app.charts.lines import Line
+from app.charts.waits import SHORTEST
 
 # Those of a window have the parameters team, workload, first day, last day, then what they add.
 BY_DAY: Final = """
@@ -96,6 +97,7 @@ order by wait_minutes desc, job_id, attempt
 limit 20
 """
 
+AT_THE_EDGE: Final = f"What took less than {words.duration(SHORTEST)} is drawn there."
 _STARTS: Final = "from window_starts($1, $2, $3, $4) order by day nulls first"
 BUCKETS: Final = ("1-8", "9-64", "65-512", "513+")
 
@@ -125,7 +127,7 @@ def row(chosen: filters.Scope, window: openings.Opened) -> None:
                     series=days[key].to_list(),
                 )
         _held(chosen, window, kpis.not_reported(window.now, chosen.weight))
-        _never(chosen, silent)
+        _never(chosen, window.now["attempts_ended"], silent)
 
 
 def newest(areas: pl.DataFrame, last_day: date) -> str:
@@ -280,11 +282,14 @@ def _starting(row: Mapping[str, Any]) -> float | None:
     return None if None in parts else (parts[0] + parts[1]) * parts[2]
 
 
-def _never(chosen: filters.Scope, silent: str) -> None:
+def _never(chosen: filters.Scope, all_ended: int, silent: str) -> None:
+    """What never trained, of those of which that is known; `all_ended`: these and the others."""
     now = data.row(_STARTS, *chosen.now)
     before = data.row(_STARTS, *chosen.previous) if chosen.is_compared else {}
     days = {row["day"]: row["never_trained"] for row in _rows(chosen)}
     ended = now["attempts_ended"]
+    untold = all_ended - ended
+    others = f"; {words.count(untold)} more are uninstrumented" if untold else ""
     tiles.kpi(
         words.glossary()["never_trained"],
         None if silent else now["never_trained"],
@@ -295,7 +300,7 @@ def _never(chosen: filters.Scope, silent: str) -> None:
         rested_on=before.get("attempts_ended"),
         note=silent
         or f"{words.ratio(now['never_trained'] / ended if ended else None)} of "
-        f"{words.count(ended)} that ended",
+        f"{words.count(ended)} that ended{others}",
         series=[days.get(day) for day in _month(chosen)["day"]],
     )
 

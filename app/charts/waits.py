@@ -30,7 +30,8 @@ def waits_by_day(
     """The p50 a day as a line, up to the p90 as a band, on a logarithmic axis of these limits.
 
     `days`: day, is_complete, p50_seconds, p90_seconds, previous_p50_seconds (a thin grey line);
-    null: nobody waited. `marks`: day, text of what got worse.
+    null: nobody waited. `marks`: day, text of what got worse. What took less than SHORTEST is drawn
+    there.
     """
     return drawn(
         palette,
@@ -41,7 +42,7 @@ def waits_by_day(
             _line(days.filter("is_complete"), "p50_seconds", palette.area(_AREA), 2.25, "p50"),
             _tops(days.filter("is_complete"), palette),
             _hollow(days, "p50_seconds", palette),
-            regressions(marks, limits[0], palette),
+            regressions(marks, max(limits[0], SHORTEST), palette),
         ],
         margin={"t": 12},
         x=day_axis(days),
@@ -142,7 +143,7 @@ def _bands(days: pl.DataFrame, palette: Palette) -> Iterator[dict[str, Any]]:
             "type": "scatter",
             "x": np.concatenate([day, day[::-1]]),
             "y": np.concatenate(
-                [part["p90_seconds"].to_numpy(), part["p50_seconds"].to_numpy()[::-1]]
+                [_drawable(part["p90_seconds"]), _drawable(part["p50_seconds"])[::-1]]
             ),
             "mode": "lines",
             "line": {"width": 0},
@@ -152,12 +153,17 @@ def _bands(days: pl.DataFrame, palette: Palette) -> Iterator[dict[str, Any]]:
         }
 
 
+def _drawable(seconds: pl.Series) -> np.ndarray[Any, Any]:
+    """These on a logarithmic axis, which has no place for none: SHORTEST at the least."""
+    return seconds.cast(pl.Float64).clip(SHORTEST).to_numpy()
+
+
 def _line(days: pl.DataFrame, column: str, colour: str, width: float, name: str) -> dict[str, Any]:
     seconds = days[column].to_list()
     return {
         "type": "scatter",
         "x": days["day"].to_numpy(),
-        "y": days[column].to_numpy(),
+        "y": _drawable(days[column]),
         "name": name,
         **dots(days[column], 4 if width < 2 else 5, is_marked=width > 1 and days.height <= 35),
         "line": {"color": colour, "width": width},
@@ -192,7 +198,7 @@ def _hollow(days: pl.DataFrame, column: str, palette: Palette) -> dict[str, Any]
 def _curve(waits: pl.DataFrame, colour: str, width: float, name: str) -> dict[str, Any]:
     return {
         "type": "scatter",
-        "x": waits["up_to_seconds"].clip(SHORTEST).to_numpy(),
+        "x": _drawable(waits["up_to_seconds"]),
         "y": waits["share_ratio"].to_numpy(),
         "name": name,
         "mode": "lines" if waits.height > 1 else "markers",

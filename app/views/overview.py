@@ -54,6 +54,7 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
         st.caption(f"There is no ETT to draw: {silent[0].lower()}{silent[1:]}.")
     else:
         marks = regressed.marks(team, first, chosen.newest_day)
+        of_all = "" if workload == filters.ALL else ", in all workloads together"
         parts.chart(
             ett_by_day(
                 days,
@@ -74,7 +75,7 @@ with parts.card("ETT by day", "On which days was the target missed, and by how m
         )
         parts.caption(
             words.IN_GREY if chosen.is_compared else "",
-            "Triangles: since when something got worse." if marks.height else "",
+            f"Triangles: since when something got worse{of_all}." if marks.height else "",
             filters.unfinished(days, "ett_ratio", "Hollow"),
         )
 
@@ -251,6 +252,8 @@ else:
 # -- regressions ---------------------------------------------------------------------------------
 
 with parts.card("Open regressions", "What got worse, and is it real?", parts.SPARKLINE):
+    if workload != filters.ALL:
+        st.caption("Told of all workloads together, whichever is chosen.")
     if failure := regression_rows.failure():
         st.error(regression_words.unknown(failure))
     elif not (found := data.frame(selects.REGRESSIONS, team)).is_empty():

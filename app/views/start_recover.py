@@ -93,6 +93,7 @@ if drawn:
     parts.caption(
         f"The line is the p50, the band reaches to the p90{before_that}.",
         "Both panels have the same axis." if drawn == len(WAITS) else "",
+        waits.AT_THE_EDGE if limits[0] < SHORTEST else "",
         filters.unfinished(
             days.with_columns(p50_seconds=pl.coalesce(P50)), "p50_seconds", "Hollow"
         ),
@@ -120,6 +121,11 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
         mine = areas.filter(pl.col("wait") == wait).drop("wait")
         if mine.is_empty():
             st.caption("Nobody waited here in these days. Choose more days, or another team.")
+        elif not tallest(mine):
+            st.caption(
+                f"No phase of {doing} took any time in most of these waits. What no phase explains "
+                "is not drawn here: Lost time has it as unaccounted."
+            )
         else:
             parts.chart(
                 made_of(
@@ -144,7 +150,8 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
 if is_made:
     st.caption(
         "Medians of each area: they do not add up to the median of the whole. Slanted lines: after "
-        "an interruption; the queue, and attempts that died on the way, are not drawn."
+        "an interruption; the queue, attempts that died on the way, and time that no phase "
+        "explains are not drawn."
     )
 
 left, right = st.columns(2, gap="small")
@@ -208,10 +215,11 @@ with right, parts.card("How waits are spread", "Did every wait change, or only t
             measures=(f"{short}_p50_seconds", f"{short}_p90_seconds"),
             sql=waits.CURVES,
         )
-        is_short = mine["up_to_seconds"][0] < SHORTEST
+        # the axis begins at the p50 at the latest, and names nothing that is left of it
+        is_short = (ticked["p50"] or 0.0) < SHORTEST
         st.caption(
             f"{name}{'; the grey line is the period before' if chosen.is_compared else ''}."
-            + (f" What took less than {words.duration(SHORTEST)} stands there." if is_short else "")
+            + (f" {waits.AT_THE_EDGE}" if is_short else "")
         )
 
 # -- by size -------------------------------------------------------------------------------------

@@ -249,6 +249,21 @@ def test_an_open_regression_is_a_sentence_with_its_verdict(warehouse: Path) -> N
     assert told.endswith("Slower")
 
 
+@pytest.mark.parametrize("workload", ["all", "production"])
+def test_what_got_worse_is_said_to_be_of_all_workloads_whichever_is_chosen(
+    warehouse: Path, workload: str
+) -> None:
+    with_regressions(warehouse, SLOWER)
+    told = said(open_page(workload=workload))
+
+    assert any("Time to start" in text for text in told)
+    assert (workload != "all") == ("Told of all workloads together, whichever is chosen." in told)
+    assert (workload != "all") == any(
+        "Triangles: since when something got worse, in all workloads together." in text
+        for text in told
+    )
+
+
 def test_what_got_worse_for_all_teams_is_told_to_each_and_leads_to_that_of_all(
     warehouse: Path,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from app import words
+from app import waits, words
 from ingest import cli
 from tests.app.dumps import Event, attempt, ingest
 from tests.app.opening import (
@@ -369,3 +369,97 @@ def test_a_number_by_gpus_is_of_the_attempts_whose_gpus_are_known(
 
     assert is_grey == ett.startswith(":gray[")
     assert is_grey == any("n = 1, too few to compare" in each.value for each in page.caption)
+
+
+def test_what_never_trained_is_a_part_of_what_is_instrumented(
+    one_of_seven: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six of seven that ended say nothing of training."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(one_of_seven))
+    told = said(open_page(START))
+
+    assert any(each.startswith("0.0 % of 1 that ended; 6 more are uninstrumented") for each in told)
+    assert not any("of 7 that ended" in each for each in told)
+
+
+def test_a_start_of_which_no_phase_tells_is_not_drawn_as_nothing(folder: Path) -> None:
+    """Training began 10 minutes after the GPUs were there, and nobody says what these held."""
+    told: list[Event] = [
+        {"ts": "2026-03-02T10:00:00Z", "event": "attempt_start", "gpus": 8, "team": "quiet"},
+        {"ts": "2026-03-02T10:10:00Z", "event": "phase_start", "phase": "training"},
+        {"ts": "2026-03-02T11:10:00Z", "event": "attempt_end", "outcome": "completed"},
+    ]
+    ingest(folder, [{**each, "job_id": "a", "attempt": 1} for each in told], AS_OF)
+    page = open_page(START)
+
+    assert any(
+        "No phase of starting took any time in most of these waits." in each for each in said(page)
+    )
+    assert not any(
+        each.proto.alt.startswith("Time to start on") for each in page.get("plotly_chart")
+    )
+
+
+@pytest.mark.parametrize("starts_up", [0.0, 90.0])
+def test_a_wait_that_was_none_is_said_to_be_drawn_at_the_edge(
+    folder: Path, starts_up: float
+) -> None:
+    """Two jobs that train at once or after a minute and a half, and one that always takes 100 s."""
+    begins = (STARTED + timedelta(seconds=starts_up)).isoformat() + "Z"
+    told: list[Event] = [
+        {"ts": f"{STARTED.isoformat()}Z", "event": "attempt_start", "gpus": 8},
+        {"ts": begins, "event": "phase_start", "phase": "training"},
+        {"ts": "2026-03-02T11:10:00Z", "event": "attempt_end", "outcome": "completed"},
+    ]
+    events = [{**each, "job_id": job_id, "attempt": 1} for each in told for job_id in "ab"]
+    later = attempt("c", 1, STARTED + timedelta(days=1), trains=3600.0)
+    ingest(folder, [*events, *later], AS_OF)
+    edge = [each for each in said(open_page(START)) if waits.AT_THE_EDGE in each]
+
+    assert (0 if starts_up else 2) == len(edge)  # by day, and as they are spread
+
+
+def test_what_stands_left_of_an_axis_is_not_said_to_stand_on_it(folder: Path) -> None:
+    """One in four begins at once; the curve's axis begins at a minute."""
+    told: list[Event] = [
+        {"ts": f"{STARTED.isoformat()}Z", "event": "attempt_start", "gpus": 8},
+        {"ts": f"{STARTED.isoformat()}Z", "event": "phase_start", "phase": "training"},
+        {"ts": "2026-03-02T11:10:00Z", "event": "attempt_end", "outcome": "completed"},
+    ]
+    events = [{**each, "job_id": "at once", "attempt": 1} for each in told]
+    later = (attempt(name, 1, STARTED, trains=3600.0) for name in "abc")
+    ingest(folder, [*events, *(event for each in later for event in each)], AS_OF)
+
+    assert "Time to start." in said(open_page(START))
+
+
+def test_a_part_of_a_day_is_not_told_by_the_week(folder: Path) -> None:
+    """The only day there is has seen eight hours."""
+    told = [attempt(f"a{n}", 1, STARTED, **SAVED) for n in range(6)]
+    ingest(folder, [event for each in told for event in each], STARTED + timedelta(hours=8))
+    told_so_far = said(open_page(CHECKPOINTS))
+
+    assert any("No day is complete yet" in each for each in told_so_far)
+    assert any("it would lose" in each for each in told_so_far)
+    assert not any("a week" in each for each in told_so_far)
+
+
+def test_saves_that_differ_by_less_than_clocks_tell_are_as_before(folder: Path) -> None:
+    """Saves of 15 s, a week later of some microseconds more, and then of a second more."""
+    weeks = [15.0, 15.0, 15.00006, 16.0]
+    told = [
+        attempt(f"{week} {n}", 1, STARTED + timedelta(days=7 * week), **SAVED, blocked=blocked)
+        for week, blocked in enumerate(weeks)
+        for n in range(5)
+    ]
+    ended = STARTED.replace(hour=0) + timedelta(days=7 * len(weeks))
+    for as_of, change in ((ended - timedelta(days=7), "0 s"), (ended, "+1.0 s")):
+        before = [e for each in told for e in each if e["ts"] < f"{as_of.isoformat()}+00:00"]
+        ingest(folder, before, as_of)
+        [tile] = [
+            each
+            for each in open_page(CHECKPOINTS, days="7").metric
+            if each.label.startswith("Save time")
+        ]
+
+        assert change == tile.delta

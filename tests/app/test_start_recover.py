@@ -333,6 +333,24 @@ def test_what_took_no_time_stands_at_the_edge_of_a_logarithmic_axis() -> None:
     assert low < -1
 
 
+@pytest.mark.parametrize("is_of_size", [False, True])
+def test_a_day_of_no_wait_stands_at_the_edge_of_a_logarithmic_axis(is_of_size: bool) -> None:
+    spine = pl.DataFrame({"day": [FIRST, LAST], "is_complete": [True, True]})
+    waited = {f"{name}_seconds": [60.0, 0.0] for name in ("p50", "p90", "previous_p50")}
+    days = spine.with_columns(**{name: pl.Series(told) for name, told in waited.items()})
+    limits = spread([days], *waited)
+    if is_of_size:
+        mine = days.drop("is_complete")
+        figure = waits_of_size(mine, "p50_seconds", spine, limits, LIGHT, 150)
+    else:
+        figure = waits_by_day(days, NO_MARKS, limits, LIGHT, 280)
+    [line] = [trace for trace in figure.data if trace.name == "p50"]
+
+    assert [60.0, 0.1] == list(line.y)
+    assert ("1 min", "0 s") == tuple(line.text)
+    assert all(0 < each for trace in figure.data if trace.y is not None for each in trace.y)
+
+
 def test_lines_are_named_at_their_end() -> None:
     days = waited(1.0, 2.0).select(
         "day", "is_complete", hit="p50_seconds", miss="p90_seconds", previous_hit="p50_seconds"
