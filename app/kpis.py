@@ -99,7 +99,9 @@ def not_reported(
     `named` writes the formats that do not report it: as Markdown, unless told otherwise.
     """
     if openings.tells_more_by_wall(window):
-        return "" if weight != filters.WEIGHTS[0] else "the GPUs of these jobs are unknown"
+        if weight != filters.WEIGHTS[0]:
+            return ""
+        return f"the GPUs of {openings.of_unknown_gpus(window)} are unknown"
     if window.get("instrumented_ratio"):
         return ""
     if not window.get("wall_seconds"):

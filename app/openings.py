@@ -43,7 +43,7 @@ def opened(chosen: filters.Scope, *, is_weighed: bool = True) -> Opened:
         _say_when(chosen)
         st.stop()
     if told.weight == filters.WEIGHTS[0] and tells_more_by_wall(now):
-        _say_gpus_unknown(is_weighed=is_weighed)
+        _say_gpus_unknown(now, is_weighed=is_weighed)
     return Opened(now=now, before=before, about=filters.sentence(told, now))
 
 
@@ -124,9 +124,19 @@ def tells_more_by_wall(window: Mapping[str, Any]) -> bool:
     return bool(by_wall > 0 and by_gpu <= 0)
 
 
-def _say_gpus_unknown(*, is_weighed: bool) -> None:
+def of_unknown_gpus(window: Mapping[str, Any]) -> str:
+    """Whose GPUs are unknown where wall time tells more: those of others may be told."""
+    return "instrumented jobs" if window.get("gpu_seconds") else "these jobs"
+
+
+def _say_gpus_unknown(window: Mapping[str, Any], *, is_weighed: bool) -> None:
     """Say so, and offer wall weight where that changes what the page counts."""
-    unknown = "The GPUs of these jobs are unknown, so nothing of them can be told in GPU-hours."
+    unknown = (
+        "The GPUs of instrumented jobs are unknown, so what they lost cannot be told in GPU-hours; "
+        "those that are told are of jobs whose sources cannot say what they did."
+        if window.get("gpu_seconds")
+        else "The GPUs of these jobs are unknown, so nothing of them can be told in GPU-hours."
+    )
     if not is_weighed:
         st.markdown(unknown)
         return

@@ -171,7 +171,7 @@ def why_no_gain(habits: Mapping[str, Any]) -> str:
         return "of saves their ends alone are told, and not what they block"
     if habits["weighed_with_interval"] and habits["fleet_interruptions_per_job_day"] is None:
         return "the GPUs of what was interrupted are unknown"
-    return "the GPUs of these jobs are unknown"
+    return "the GPUs of what saved are unknown"
 
 
 def curve(saving: Saving) -> pl.DataFrame:

@@ -319,7 +319,8 @@ def cost_of_all(now: Mapping[str, Any]) -> str:
     if now["counted"] and not of_known_gpus:
         return "The GPUs of these jobs are unknown, and with them what this took"
     if now["counted"] and not known:
-        return "No source says what these jobs did, and so what this took"
+        on_how_many = "" if of_known_gpus == now["counted"] else "on how many GPUs or "
+        return f"No source says {on_how_many}what these jobs did, and so what this took"
     told = money.beside(f"{words.hours(taken)} GPU-hours in all", taken)
     if known == now["counted"]:
         return told

@@ -197,7 +197,8 @@ def of_size(now: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> 
 def why_no_share(published: pl.DataFrame, window: Mapping[str, Any]) -> str:
     """Why it is not known how much of shutdown publishes; rows of PUBLISHING without a share."""
     if openings.tells_more_by_wall(window):
-        return "The GPUs of these jobs are unknown, and this share is one of GPU-hours."
+        whose = openings.of_unknown_gpus(window)
+        return f"The GPUs of {whose} are unknown, and this share is one of GPU-hours."
     if published.is_empty():
         return "No source reports the stage model_publish here."
     if published["publishing_gpu_seconds"].count():

@@ -116,7 +116,8 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
         if is_weighed:
             ordered = "Sorted by GPU-hours lost"
         elif is_known:
-            ordered = "Sorted by hours lost: their GPUs are unknown"
+            whose = "the GPUs of instrumented ones" if jobs["gpus"].count() else "their GPUs"
+            ordered = f"Sorted by hours lost: {whose} are unknown"
         else:
             ordered = "Sorted by id: what they lost, their sources do not say"
         parts.scope(

@@ -224,8 +224,8 @@ def test_no_gain_for_want_of_others_gpus_is_not_for_want_of_its_own(
     told = {team: said(open_page(CHECKPOINTS, days="7", team=team)) for team in ("feed", "ranking")}
 
     assert "the GPUs of what was interrupted are unknown" in told["feed"]
-    assert not any("the GPUs of these jobs are unknown" in text for text in told["feed"])
-    assert "the GPUs of these jobs are unknown" in told["ranking"]
+    assert not any("the GPUs of what saved are unknown" in text for text in told["feed"])
+    assert "the GPUs of what saved are unknown" in told["ranking"]
 
 
 def test_the_gain_is_what_the_interval_costs_above_the_best(ingested: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from tests.app.opening import (
     DATA,
     FAILURES,
     JOB,
+    JOBS,
     LOST,
     OVERVIEW,
     START,
@@ -188,11 +190,11 @@ def test_a_budget_that_is_nearly_spent_does_not_last_for_no_time() -> None:
     assert any(", under 0.1 days at this rate" in each for each in sentences)
 
 
-def of_a_scheduler_alone(folder: Path, day: date, jobs: int = 6) -> None:
+def of_a_scheduler_alone(folder: Path, day: date, jobs: int = 6, state: str = "COMPLETED") -> None:
     """Attempts of the team ranking of which no source says what they did."""
     table = folder / "sacct.txt"
     rows = [
-        f"{number}|ranking|COMPLETED|{day}T01:00:00|{day}T02:00:00|gres/gpu=8\n"
+        f"{number}|ranking|{state}|{day}T01:00:00|{day}T02:00:00|gres/gpu=8\n"
         for number in range(1, jobs + 1)
     ]
     table.write_text("JobIDRaw|Account|State|Start|End|AllocTRES\n" + "".join(rows))
@@ -463,3 +465,31 @@ def test_saves_that_differ_by_less_than_clocks_tell_are_as_before(folder: Path) 
         ]
 
         assert change == tile.delta
+
+
+@pytest.fixture(scope="module")
+def gpus_of_the_others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The GPUs are told of those jobs alone of which nothing else is."""
+    folder = tmp_path_factory.mktemp("others")
+    failed = attempt("a", 1, STARTED, **SAVED, message="Xid 79: GPU has fallen off the bus")
+    events = [{name: told for name, told in each.items() if name != "gpus"} for each in failed]
+    ingest(folder, events, AS_OF)
+    of_a_scheduler_alone(folder, STARTED.date(), state="NODE_FAIL")
+    return folder
+
+
+@pytest.mark.parametrize("path", [OVERVIEW, LOST, START, CHECKPOINTS, FAILURES, JOBS])
+def test_gpus_that_are_told_are_not_said_to_be_unknown(
+    gpus_of_the_others: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(gpus_of_the_others))
+    told = said(open_page(path))
+    whole = [
+        each for each in told if re.search("(?i)the GPUs of these jobs are|: their GPUs", each)
+    ]
+
+    assert [] == whole
+    assert any("GPUs of instrumented" in each for each in told)
+    if path == FAILURES:
+        assert any("in GPU-hours; those that are told are of jobs" in each for each in told)
+        assert any(each.startswith("No source says on how many GPUs or what") for each in told)

@@ -130,7 +130,7 @@ def test_what_cannot_be_gained_has_its_own_reason() -> None:
 
     assert not any("nothing that trained was interrupted" in text for text in said(by_gpu))
     assert any(
-        "worth changing: the GPUs of these jobs are unknown" in text for text in said(by_gpu)
+        "worth changing: the GPUs of what saved are unknown" in text for text in said(by_gpu)
     )
     assert ("To gain, hours", False) == (tile.label, tile.value == UNKNOWN)
 
