@@ -115,7 +115,7 @@ def _table(found: pl.DataFrame, state: str, about: str) -> None:
         column_config={
             "severity": st.column_config.TextColumn(width="small"),
             **{
-                name: st.column_config.DateColumn(format="D MMM")
+                name: st.column_config.DateColumn(format="D MMM YYYY")
                 for name in ("since", "last day", "closed")
             },
             "GPU-hours a day": st.column_config.ProgressColumn(

@@ -122,7 +122,7 @@ with parts.card("Sources", "How far does each source reach, and what of it was s
             alt="Dumps with when they were loaded, their lines and what was set aside",
             column_config={
                 "ingested_at": st.column_config.DatetimeColumn(
-                    "loaded, UTC", format="D MMM HH:mm:ss"
+                    "loaded, UTC", format="D MMM YYYY HH:mm:ss"
                 ),
                 "file": st.column_config.TextColumn("dump", width="large"),
                 "bytes": st.column_config.NumberColumn("size", format="bytes"),

@@ -311,9 +311,11 @@ with parts.card("Messages that no rule knows", "Which pattern is worth adding?",
                 "template": st.column_config.TextColumn("template", width="large"),
                 "count": st.column_config.NumberColumn("times", format="localized"),
                 "first_seen_at": st.column_config.DatetimeColumn(
-                    "first, UTC", format="D MMM HH:mm"
+                    "first, UTC", format="D MMM YYYY HH:mm"
                 ),
-                "last_seen_at": st.column_config.DatetimeColumn("last, UTC", format="D MMM HH:mm"),
+                "last_seen_at": st.column_config.DatetimeColumn(
+                    "last, UTC", format="D MMM YYYY HH:mm"
+                ),
             },
         )
         parts.footer(

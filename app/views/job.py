@@ -169,7 +169,8 @@ with parts.card(
             "failure_evidence_line": st.column_config.NumberColumn("line", format="%d"),
             **{
                 name: st.column_config.DatetimeColumn(
-                    f"{name.removesuffix('_at').replace('_', ' ')}, UTC", format="D MMM HH:mm:ss"
+                    f"{name.removesuffix('_at').replace('_', ' ')}, UTC",
+                    format="D MMM YYYY HH:mm:ss",
                 )
                 for name in ("started_at", "first_batch_at", "ended_at")
             },

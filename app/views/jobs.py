@@ -146,10 +146,10 @@ with parts.card("Jobs that lost most", "Which jobs should someone look at first?
                 "wall_hours": st.column_config.NumberColumn("wall hours", format="%.1f"),
                 "lost_wall_hours": st.column_config.NumberColumn("lost hours", format="%.1f"),
                 "first_started_at": st.column_config.DatetimeColumn(
-                    "started, UTC", format="D MMM HH:mm"
+                    "started, UTC", format="D MMM YYYY HH:mm"
                 ),
                 "last_ended_at": st.column_config.DatetimeColumn(
-                    "last sign of life, UTC", format="D MMM HH:mm"
+                    "last sign of life, UTC", format="D MMM YYYY HH:mm"
                 ),
                 "is_instrumented": st.column_config.CheckboxColumn("instrumented"),
                 "is_excluded": st.column_config.CheckboxColumn("excluded"),

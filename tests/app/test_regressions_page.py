@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from datetime import date, timedelta
@@ -110,6 +111,16 @@ def test_each_state_has_a_tab_of_its_own_that_the_link_opens(
     table = open_page(PAGE, tab=tab).dataframe[0].value
 
     assert value == dict(zip(table["team"], table[column], strict=True))[team]
+
+
+@pytest.mark.parametrize(
+    ("tab", "columns"),
+    [("Open", ["since"]), ("Incidents", ["since", "last day"]), ("Closed", ["since", "closed"])],
+)
+def test_what_is_listed_for_years_tells_the_year(told: Path, tab: str, columns: list[str]) -> None:
+    looks = json.loads(open_page(PAGE, tab=tab).dataframe[0].proto.columns)
+
+    assert {"D MMM YYYY"} == {looks[name]["type_config"]["format"] for name in columns}
 
 
 def test_a_near_miss_of_few_attempts_is_not_said_to_have_an_unknown_baseline(

@@ -493,3 +493,28 @@ def test_gpus_that_are_told_are_not_said_to_be_unknown(
     if path == FAILURES:
         assert any("in GPU-hours; those that are told are of jobs" in each for each in told)
         assert any(each.startswith("No source says on how many GPUs or what") for each in told)
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "columns"),
+    [
+        (JOBS, {"q": "a"}, {"first_started_at", "last_ended_at"}),
+        (JOB, {"job": "a"}, {"started_at", "first_batch_at", "ended_at"}),
+        (FAILURES, {}, {"first_seen_at", "last_seen_at"}),
+        (DATA, {}, {"ingested_at"}),
+    ],
+)
+def test_a_table_of_all_days_tells_the_year(
+    folder: Path, path: str, parameters: dict[str, str], columns: set[str]
+) -> None:
+    """Two dumps, messages or attempts of one day of the year may be a year apart."""
+    ingest(folder, attempt("a", 1, STARTED, **SAVED, message="went bang"), AS_OF)
+    told = {
+        name: column["type_config"]["format"]
+        for table in open_page(path, **parameters).dataframe
+        for name, column in json.loads(table.proto.columns).items()
+        if name in columns
+    }
+
+    assert columns == set(told)
+    assert {"D MMM YYYY"} == {" ".join(each.split()[:3]) for each in told.values()}
