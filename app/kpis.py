@@ -246,16 +246,19 @@ def _budget(chosen: filters.Scope, target: float | None, days: pl.DataFrame, sil
         if budget and chosen.is_compared and chosen.data_starts <= chosen.month_before[2]
         else {}
     )
-    left = budget.get("left_ratio")
+    left, was_left = budget.get("left_ratio"), earlier.get("left_ratio")
+    # whatever days are chosen, and whichever the line above the numbers compares them with
+    is_of_others = chosen.month != chosen.now and None not in (left, was_left)
     tiles.kpi(
         words.glossary()["loss_budget"],
         left,
-        earlier.get("left_ratio"),
+        was_left,
         show=lambda value: words.ratio(value, 0),
         difference=lambda change: words.points(change, 0),
         rests_on=None,
         rested_on=None,
-        note=_budget_told(budget, target, silent),
+        note=_budget_told(budget, target, silent)
+        + ("; compared with the 28 days before" if is_of_others else ""),
         series=days["left_gpu_seconds"].to_list(),
         bars=True,
         tell=words.hours,

@@ -81,7 +81,10 @@ def area(name: str) -> str:
 
 def ratio(value: float | None, digits: int = 1) -> str:
     """0.924 as `92.4 %`."""
-    return UNKNOWN if value is None else f"{value * 100:.{digits}f} %"
+    if value is None:
+        return UNKNOWN
+    shown = f"{value * 100:.{digits}f} %"
+    return shown.lstrip("-") if is_nothing(shown) else shown
 
 
 def target(value: float) -> str:

@@ -104,6 +104,17 @@ def test_the_loss_budget_is_what_the_target_leaves(fleet: Path) -> None:
     assert f"{left * 100:.0f} %" == open_page().metric[2].value
 
 
+def test_a_budget_says_which_days_it_is_compared_with_where_others_are_chosen(fleet: Path) -> None:
+    month, week, alone = (
+        [each for each in said(open_page(**chosen)) if each.startswith("of 28 days")]
+        for chosen in ({}, {"days": "7"}, {"days": "7", "vs": "none"})
+    )
+
+    assert [True] == [each.endswith("; compared with the 28 days before") for each in week]
+    assert [each.removesuffix("; compared with the 28 days before") for each in week] == month
+    assert month == alone
+
+
 def test_the_rate_of_the_budget_is_of_the_days_that_there_are(warehouse: Path) -> None:
     areas = {"effective": 98 * 60.0, "hang": 2 * 60.0}
     attempts = [

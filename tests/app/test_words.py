@@ -80,6 +80,11 @@ def test_a_difference_of_numbers_has_a_sign_unless_it_is_nothing(
 
 def test_ratios_and_their_differences() -> None:
     assert "92.4 %" == words.ratio(0.924)
+    assert ("0 %", "0.0 %", "-1 %") == (
+        words.ratio(-0.004, 0),
+        words.ratio(-1e-9),
+        words.ratio(-0.006, 0),
+    )
     assert "-1.8 pp" == words.points(-0.018)
     assert "+0.6 pp" == words.points(0.006)
     assert "0.0 pp" == words.points(-0.0001)
