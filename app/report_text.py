@@ -148,7 +148,12 @@ def which_causes(digest: Digest) -> str:
     known = int(digest.causes["known"][0]) if listed else 0
     of_all = f"; {listed} of {known}" if known > listed else ""
     is_known = digest.causes["lost_gpu_seconds"].count() > 0  # what any of them cost
-    return f"The {'dearest' if is_known else 'most frequent'} causes first{of_all}."
+    if not is_known:
+        return f"The most frequent causes first{of_all}."
+    return (
+        f"The dearest causes first{of_all}. What they discarded may have been trained before this "
+        "week."
+    )
 
 
 def freshness(digest: Digest) -> str:

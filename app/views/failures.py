@@ -174,8 +174,8 @@ with left, parts.card("Cost, not count", "Which domain of causes took the most G
             sql=CAUSES,
         )
         st.caption(
-            f"{stops.cost_of_all(data.row(stops.ENDS, *of_kind))}: training that was discarded "
-            "and the start-up of the recovery. "
+            f"{stops.cost_of_all(data.row(stops.ENDS, *of_kind))}: training that was discarded, "
+            "also that of days before these, and the start-up of the recovery. "
             + (
                 "A dot is a count. Choose a cause below for the evidence."
                 if causes["lost_gpu_seconds"].drop_nulls().is_empty()
@@ -210,7 +210,9 @@ with right, parts.card("Preemptions and load", "Is the fleet busier, or did the 
 
 # -- whose it is ---------------------------------------------------------------------------------
 
-with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that the domain took."):
+with parts.card(
+    "Domain by team", "Is it us? What the domain took beside a team's GPU-hours of these days."
+):
     cells = data.frame(BY_TEAM, workload, chosen.first_day, chosen.last_day, counted)
     if cells.is_empty():
         st.caption(nothing)
@@ -233,7 +235,7 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
                 show=lambda value: words.ratio(value) if value >= 0.0005 else "< 0.1 %",
                 marked=chosen.team,
             ),
-            alt="Largest shares of a team's GPU-hours that a domain of causes took: "
+            alt="What a domain of causes took beside a team's GPU-hours, the largest first: "
             f"{alts.listed(stops.shares_told(cells))}. {about}",
             stem=chosen.stem("failures", "by-team"),
             table=lambda: cells.join(
@@ -251,6 +253,8 @@ with parts.card("Domain by team", "Is it us? Share of a team's GPU-hours that th
             sql=BY_TEAM,
             least_width=760 if len(shown) > FEW_TEAMS else parts.LABELLED,
         )
+        if (cells["lost_gpu_ratio"].fill_null(0) > 1).any():
+            st.caption("Over 100 %: what was discarded had been trained on days before these, too.")
         if len(teams) > len(shown):
             dearest = sum(name in shown for name in teams[: len(shown)])
             others = "" if dearest == len(shown) else f", and {words.code(chosen.team)}"

@@ -330,6 +330,7 @@ def test_the_causes_say_of_how_many_they_are(
     listed = told(capsys, *of_team)["causes"]
 
     assert all(f"The dearest causes first{said}." in each for each in texts)
+    assert all("What they discarded may have been trained before this week." in e for e in texts)
     assert 10 == len(listed)
     assert not any("known" in each for each in listed)
 

@@ -518,3 +518,17 @@ def test_a_table_of_all_days_tells_the_year(
 
     assert columns == set(told)
     assert {"D MMM YYYY"} == {" ".join(each.split()[:3]) for each in told.values()}
+
+
+@pytest.mark.parametrize("days", ["7", "28"])
+def test_what_was_discarded_of_days_before_is_said_to_be(folder: Path, days: str) -> None:
+    """A job that never saves trains for 12 days, and fails on the last but one of them all."""
+    gambled = attempt("a", 1, STARTED, trains=12 * 86400.0, outcome="failed")
+    ingest(folder, gambled, STARTED + timedelta(days=14))
+    told = said(open_page(FAILURES, days=days, attribution="all"))
+
+    assert any(
+        "training that was discarded, also that of days before these" in each for each in told
+    )
+    assert (days == "7") == any(each.startswith("Over 100 %: what was discarded") for each in told)
+    assert not any("hare of a team's GPU-hours" in each for each in told)
