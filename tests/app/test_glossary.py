@@ -67,3 +67,11 @@ def test_labels_are_used_once() -> None:
 
 def test_every_area_is_described() -> None:
     assert set(queries.AREAS) == words.areas().keys()
+
+
+def test_a_share_of_attempts_is_not_said_to_be_of_compilations() -> None:
+    """An attempt that compiled nine graphs from the cache and one anew is one miss, not a tenth."""
+    share = words.glossary()["compile_cache_hit_ratio"]
+
+    assert share.meaning.startswith("The share of attempts")
+    assert "attempts with hits or misses" in share.formula
