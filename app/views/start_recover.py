@@ -123,8 +123,8 @@ for column, (wait, (short, name, _)) in zip(st.columns(2, gap="small"), WAITS.it
             st.caption("Nobody waited here in these days. Choose more days, or another team.")
         elif not tallest(mine):
             st.caption(
-                f"No phase of {doing} took any time in most of these waits. What no phase explains "
-                "is not drawn here: Lost time has it as unaccounted."
+                f"No phase of {doing} took any time in half of these waits or more. What no phase "
+                "explains is not drawn here: Lost time has it as unaccounted."
             )
         else:
             parts.chart(
