@@ -204,9 +204,7 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
         tiles.figure(
             measures["max_ttr_seconds"],
             words.duration(ttr),
-            words.many(job["interruptions"], "interruption")
-            if job["interruptions"]
-            else "never interrupted",
+            _interruptions(job),
         )
         tiles.figure(
             measures["wall_seconds"],
@@ -214,6 +212,16 @@ def row(job: Mapping[str, Any], attempts: pl.DataFrame) -> None:
             f"{words.many(job['attempts'], 'attempt')}, "
             f"{words.duration(job['queue_seconds'])} in queue",
         )
+
+
+def _interruptions(job: Mapping[str, Any]) -> str:
+    """How often it was interrupted, and why no time to recover is known where none is."""
+    if not job["interruptions"]:
+        return "never interrupted"
+    told = words.many(job["interruptions"], "interruption")
+    if job["max_ttr_seconds"] is not None:
+        return told
+    return f"{told}, {'not recovered from' if job['is_instrumented'] else words.NOT_MEASURED}"
 
 
 def _why_no_start(job: Mapping[str, Any], attempts: pl.DataFrame) -> str:

@@ -533,3 +533,18 @@ def test_what_was_discarded_of_days_before_is_said_to_be(folder: Path, days: str
     )
     assert (days == "7") == any(each.startswith("Over 100 %: what was discarded") for each in told)
     assert not any("hare of a team's GPU-hours" in each for each in told)
+
+
+def test_an_interruption_that_nothing_followed_is_said_not_to_be_recovered_from(
+    folder: Path,
+) -> None:
+    """One trained again, one did not, and of one nobody can say."""
+    again = attempt("again", 2, STARTED + timedelta(hours=3), trains=3600.0)
+    told = [attempt(job_id, 1, STARTED, **SAVED) for job_id in ("again", "gone")]
+    ingest(folder, [event for each in (*told, again) for event in each], AS_OF)
+    of_a_scheduler_alone(folder, STARTED.date(), jobs=1, state="FAILED")
+    recovered, gone, mute = (said(open_page(JOB, job=job)) for job in ("again", "gone", "1"))
+
+    assert "1 interruption" in recovered
+    assert "1 interruption, not recovered from" in gone
+    assert "1 interruption, not measured" in mute
