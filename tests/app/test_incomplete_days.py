@@ -27,6 +27,8 @@ def attempt(
 
     said_of = {"job_id": job, "attempt": 1}
     yield {**said_of, "ts": at(0), "event": "attempt_start", "team": "ads", "gpus": 8}
+    of_setup = {"phase": "hardware_setup", "end_ts": at(waits_seconds // 2)}
+    yield {**said_of, "ts": at(0), "event": "phase_start", **of_setup}
     yield {**said_of, "ts": at(waits_seconds), "event": "phase_start", "phase": "training"}
     yield {**said_of, "ts": at(4000), "event": "attempt_end", "outcome": outcome}
 
