@@ -23,6 +23,7 @@ from ingest.events import Event, EventKind, Outcome, Phase
 # below three seconds leaves the median below six.
 _PROGRESS_EVERY_US = 3 * SECOND_US
 _LONGEST_NUMBER = 18  # digits
+_STEPS_TO_STOP = 5  # that a run may do which was told to stop
 _PROGRESS = EventKind.PROGRESS
 
 
@@ -54,6 +55,7 @@ class Launch:
         self._spans = Spans(writer)
         self._failures = Failures()
         self._end: Sign | None = None
+        self._ended_at = 0  # the last step before it was told to end
         self._goal: Sign | None = None
         self._hears: dict[Means, Callable[[Sign], list[Event]]] = {
             Means.LAUNCH: self._launched,
@@ -76,6 +78,13 @@ class Launch:
     def is_done(self) -> bool:
         """Whether it said that it has reached its goal, and has not gone on since."""
         return self.is_trained and self._goal is not None
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it was told to end before its goal, and has hardly gone on since."""
+        end = self._end
+        is_early = end is not None and end.outcome not in (None, Outcome.COMPLETED)
+        return is_early and self._top - self._ended_at <= _STEPS_TO_STOP
 
     def hear(self, sign: Sign) -> list[Event]:
         """What a sign of this launch says has happened."""
@@ -188,7 +197,7 @@ class Launch:
         return self._spans.outlived(sign.label, step)
 
     def _trained(self, sign: Sign) -> list[Event]:
-        if sign.outcome is not None:
+        if sign.outcome is not None and not self.was_stopped:
             self._goal = sign
         at_us = sign.at_us or sign.before_us
         if at_us is None or self.training_us is None or self.is_trained:
@@ -214,9 +223,17 @@ class Launch:
         if sign.at_us is not None:
             at_us -= _length_us(sign) or 0
         step, is_part = _number(sign), sign.pattern.is_part
+        is_confirmed = sign.means is Means.SAVING and sign.pattern.is_confirmed
         return [
             *(() if self.steps else self._spans.forgotten(at_us, is_part=is_part)),
-            *self._spans.begin(Phase.CHECKPOINT_SAVE, sign.label, at_us, step, is_part=is_part),
+            *self._spans.begin(
+                Phase.CHECKPOINT_SAVE,
+                sign.label,
+                at_us,
+                step,
+                is_part=is_part,
+                is_confirmed=is_confirmed,
+            ),
             *self._proven(at_us, step),
         ]
 
@@ -274,7 +291,7 @@ class Launch:
         if sign.outcome is not Outcome.COMPLETED:
             self.has_failed, self.failed_us = True, sign.at_us or self.failed_us
         if says_more(sign, self._end):
-            self._end = sign
+            self._end, self._ended_at = sign, self._top
         return []
 
     def _restore(self, sign: Sign) -> None:

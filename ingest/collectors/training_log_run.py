@@ -264,7 +264,7 @@ class Run:
         if sign.means is Means.TRAINING and launch.is_done and sign.at_us is not None:
             # one process may train again at once, as a search of parameters does
             return sign.at_us - launch.seen_us > _RANKS_APART_US
-        if sign.means not in _BEGINNINGS or launch.is_trained:
+        if sign.means not in _BEGINNINGS or (launch.is_trained and not launch.was_stopped):
             return False
         if launch.steps or launch.training_us is None or sign.at_us is None:
             return bool(launch.steps) and (sign.at_us or 0) >= launch.stepped_us

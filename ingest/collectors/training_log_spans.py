@@ -62,9 +62,16 @@ class Spans:
         self._told_alone: tuple[int | None, int | None, int] | None = None
 
     def begin(
-        self, phase: Phase, label: Label, at_us: int, step: int | None, *, is_part: bool = False
+        self,
+        phase: Phase,
+        label: Label,
+        at_us: int,
+        step: int | None,
+        *,
+        is_part: bool = False,
+        is_confirmed: bool = False,
     ) -> list[Event]:
-        """It begins, or goes on."""
+        """It begins, or goes on. `is_confirmed`: another line tells when it is over."""
         span = self._open.get((phase, self._voice(label)))
         if span is not None and _is_same(span, at_us, step):
             span.told_us = max(span.told_us, at_us)
@@ -74,7 +81,7 @@ class Spans:
         if len(self._open) >= _MOST_OPEN:
             return []
         events = self.went_on(label, at_us)
-        span = _Span(at_us, at_us, step, label, is_of_parts=is_part)
+        span = _Span(at_us, at_us, step, label, is_confirmed=is_confirmed, is_of_parts=is_part)
         self._open[phase, self._voice(label)] = span
         self.are_open = True
         return [*events, self._event(EventKind.PHASE_START, phase, at_us, label, step)]
@@ -152,7 +159,7 @@ class Spans:
             key
             for key, span in self._open.items()
             if (key[1] in (self._voice(label), None) or at_us - span.told_us > _RANKS_APART_US)
-            and not (key[0] is Phase.EVALUATION and _is_before(step, span))
+            and not ((key[0] is Phase.EVALUATION or span.is_confirmed) and _is_before(step, span))
         ]
         return [self._close(key) for key in over]
 

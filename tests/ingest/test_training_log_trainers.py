@@ -64,6 +64,108 @@ def test_a_log_of_olmo_core_tells_phases() -> None:
     assert "completed" == told[-1]["outcome"]
 
 
+def test_olmo_core_tells_the_step_of_a_save_while_it_saves() -> None:
+    told = read(
+        *olmo_core(
+            """\
+00:00.000 train:148 Using distributed backend nccl
+00:10.000 train.trainer:1668 Dry-run complete
+00:19.000 train.callbacks.console_logger:64 [step=9/32,epoch=1]
+00:20.000 train.trainer:1177 Saving checkpoint for step 10 to '/c/run/step10'...
+00:20.100 train.callbacks.console_logger:71 [step=10/32,epoch=1,eta=1m]
+00:25.000 train.trainer:1197 Checkpoint saved
+00:26.000 train.callbacks.console_logger:64 [step=11/32,epoch=1]"""
+        )
+    )
+
+    assert [(20.0, 25.0)] == spans(told, "checkpoint_save")
+
+
+_OLMO_CORE_STOPPED = """\
+00:00.000 train.trainer:725 No checkpoint found in save folder ('/c'), will train from scratch...
+00:10.000 train.trainer:1668 Dry-run complete
+00:18.000 train.callbacks.console_logger:64 [step=9/32,epoch=1]
+00:19.000 train.trainer:1596 Run canceled from rank 1. Reason: {reason}
+00:20.000 train.callbacks.console_logger:64 [step=10/32,epoch=1]
+00:21.000 train.trainer:1177 Saving checkpoint for step 10 to '/c/run/step10'...
+00:25.000 train.trainer:1197 Checkpoint saved
+00:26.000 train.trainer:782 Training complete"""
+
+
+def _stopped(reason: str) -> list[str]:
+    lines = olmo_core(_OLMO_CORE_STOPPED.format(reason=reason))
+    return [line.replace("INFO\tRun", "WARNING\tRun") for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome"), [("SIGTERM received", "failed"), ("SIGINT received", "cancelled")]
+)
+def test_olmo_core_that_was_stopped_is_not_complete_though_it_says_so(
+    reason: str, outcome: str
+) -> None:
+    told = read(*_stopped(reason))
+
+    assert [(outcome, 26.0)] == [(e["outcome"], since(e)) for e in of(told, "attempt_end")]
+
+
+def test_what_is_loaded_after_a_stop_begins_another_launch() -> None:
+    again = olmo_core(
+        """\
+00:40.000 train.trainer:1106 Loading checkpoint from '/c/run/step10'...
+00:42.000 train.trainer:1128 Checkpoint successfully loaded
+00:43.000 train.trainer:1668 Dry-run complete
+00:45.000 train.callbacks.console_logger:64 [step=11/32,epoch=1]
+00:59.000 train.trainer:782 Training complete"""
+    )
+    told = read(*_stopped("SIGTERM received"), *again)
+
+    assert ["failed", "completed"] == [event["outcome"] for event in of(told, "attempt_end")]
+    assert [(43.0, 10)] == resumed(told)
+
+
+def test_a_run_that_went_on_after_it_was_told_to_stop_may_be_complete() -> None:
+    steps_told = [
+        f"00:{20 + at}.500 train.callbacks.console_logger:64 [step={at + 10}/32,epoch=1]"
+        for at in range(7)
+    ]
+    stopped, done = (
+        _stopped("SIGTERM received")[:4],
+        olmo_core("00:59.000 train.trainer:782 Training complete"),
+    )
+    told = read(*stopped, *olmo_core("\n".join(steps_told)), *done)
+
+    assert ["completed"] == [event["outcome"] for event in of(told, "attempt_end")]
+
+
+def test_torchtune_says_when_it_begins_loads_trains_and_has_saved() -> None:
+    told = read(
+        "2026-03-01T10:00:00+0000 INFO:torchtune.utils._logging:Running "
+        "FullFinetuneRecipeSingleDevice with resolved config:",
+        "2026-03-01T10:00:01+0000 ",
+        "2026-03-01T10:00:02+0000 INFO:torchtune.utils._logging:Loading the recipe state using: ",
+        "2026-03-01T10:00:09+0000 INFO:torchtune.utils._logging:Model is initialized with "
+        "precision torch.float32.",
+        "2026-03-01T10:00:20+0000 INFO:torchtune.utils._logging: Profiler config after "
+        "instantiation: {'enabled': False}",
+        "2026-03-01T10:00:30+0000 Step 13 | loss:32.2 lr:2e-05 tokens_per_second_per_gpu:12.7 ",
+        "2026-03-01T10:00:40+0000 INFO:torchtune.utils._logging:Model checkpoint of size 2.30 GiB "
+        "saved to /o/epoch_1/model-00001-of-00001.bin",
+        "2026-03-01T10:00:45+0000 INFO:torchtune.utils._logging:Recipe checkpoint of size 4.60 GiB "
+        "saved to /o/recipe_state/recipe_state.pt",
+        "2026-03-01T10:00:55+0000 Step 14 | loss:31.1 lr:2e-05 tokens_per_second_per_gpu:12.6 ",
+        "2026-03-01T10:01:00+0000 INFO:torchtune.utils._logging:Model checkpoint of size 2.30 GiB "
+        "saved to /o/epoch_2/model-00001-of-00001.bin",
+        "2026-03-01T10:01:01+0000 INFO:torchtune.utils._logging:The full model checkpoint, "
+        "including all weights and configurations, has been saved successfully.You can now use "
+        "this checkpoint for further training or inference.",
+    )
+
+    assert [0.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [(2.0, 9.0)] == spans(told, "checkpoint_load")
+    assert [20.0] == [since(event) for event in told if event.get("phase") == "training"]
+    assert [(40.0, 45.0), (60.0, 61.0)] == spans(told, "checkpoint_save")
+
+
 def test_olmo_core_that_starts_anew_in_one_log_is_two_launches() -> None:
     text = OLMO_CORE.splitlines()
     fresh = (
