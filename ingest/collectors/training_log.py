@@ -109,7 +109,7 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
     if is_told and signs.untimed_steps and not run.has_steps:
         _LOG.warning(
             "%s: no line that tells a step tells a time, so no step was read; put times before "
-            "its lines: python train.py 2>&1 | ts '%%Y-%%m-%%dT%%H:%%M:%%.S%%z'",
+            "its lines: python -u train.py 2>&1 | ts '%%Y-%%m-%%dT%%H:%%M:%%.S%%z'",
             dump.name,
         )
     elif is_told and signs.unnumbered_steps and not run.has_steps:
@@ -130,12 +130,23 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
             "ett.toml: docs/sources/training-log.md",
             dump.name,
         )
+    _warn_if_buffered(dump, run)
     if run.is_year_guessed:
         _LOG.warning(
             "%s: its times tell no year; the year of the file's last change was taken", dump.name
         )
     if not is_told:
         raise UnreadableDump(_nothing(dump.name, signs))
+
+
+def _warn_if_buffered(dump: Dump, run: Run) -> None:
+    if run.is_buffered:
+        _LOG.warning(
+            "%s: its steps were written many at a time: what printed them was buffered, so the "
+            "times of its lines are too late, and no number of it is right; let Python write each "
+            "line at once: python -u train.py, or PYTHONUNBUFFERED=1 in its environment",
+            dump.name,
+        )
 
 
 def _place(dump: Dump) -> Place:
@@ -183,6 +194,7 @@ def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event
         if isinstance(told, Sign) and told.means is Means.FAILURE:
             yield told
     yield from _trainers_own(run.close(signs.last_us(), signs.first_us))
+    _warn_if_buffered(dump, run)
 
 
 def trainer_began_us(
@@ -251,7 +263,7 @@ def _nothing(name: str, signs: Signs) -> str:
             f"{name} tells no time on the lines that say what the trainer did, so nothing can be "
             "counted. Let the logger print times (Hugging Face: --log_level info and a "
             "logging.Formatter with %(asctime)s), or put them before each line: "
-            "python train.py 2>&1 | ts '%Y-%m-%dT%H:%M:%.S%z'"
+            "python -u train.py 2>&1 | ts '%Y-%m-%dT%H:%M:%.S%z'"
         )
     return (
         f"{name} holds no line that a pattern of ingest/training_logs.toml fits. Is it a trainer's "

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ingest.collectors.lines import NOBODY, Label
+from ingest.collectors.training_log_bursts import Bursts
 from ingest.collectors.training_log_failures import Failures
 from ingest.collectors.training_log_identity import Place
 from ingest.collectors.training_log_launch import Launch
@@ -74,12 +75,18 @@ class Run:
         self._doubtful: dict[Label, Step] = {}  # by rank, the last that fell back
         self._earliest: Step | None = None  # of a launch whose beginning no line tells
         self._is_first = True  # no launch of the log is over
+        self._bursts = Bursts()
         self.is_year_guessed = False
         self.has_steps = False
         self.has_trained = False
         self.must_have_trained = False
         self.has_saved = False
         self.was_interrupted = False
+
+    @property
+    def is_buffered(self) -> bool:
+        """Whether its steps were written many at a time, so that their times are too late."""
+        return self._bursts.are_most
 
     def hear(
         self, sign: Sign, first_us: int | None, times_between: TimesBetween
@@ -145,6 +152,7 @@ class Run:
         if self._falls(launch, step, last):
             return self._fall(launch, step, first_us)
         if number > last:
+            self._bursts.hear(number, step.at_us, first_us)
             if len(launch.steps) > _MOST_RANKS:  # torn labels
                 launch.steps.clear()
                 self._steps_before.clear()
@@ -181,6 +189,7 @@ class Run:
             self._steps_before[steps.label] = (
                 int(steps.step[end - 2]) if end - place > 1 else launch.steps[steps.label]
             )
+            self._bursts.hear_many(steps.step[place:end], steps.at_us[place:end])
             yield launch.progress(steps, slice(place, end)).with_columns(
                 pl.lit(value).alias(name) for name, value in self._who.items()
             )
@@ -245,6 +254,7 @@ class Run:
         again = self._facts.items() & self._known.items()
         self._carried = {fact for fact, _ in again if fact in COUNTS}
         self._marks, self._earliest = {}, None
+        self._bursts.begin()
         self._steps_before.clear()
         self._doubtful.clear()
         return self._launch
