@@ -24,7 +24,7 @@ from ingest.collectors.torchelastic_runs import (
     timed_neighbour,
 )
 from ingest.collectors.torchelastic_signs import MARKS, recognises
-from ingest.collectors.torchelastic_training import Again
+from ingest.collectors.torchelastic_training import Again, Begun
 from ingest.collectors.training_log import trainer_began_us, trainer_events
 from ingest.collectors.training_log_signs import Sign
 from ingest.errors import UnreadableDump
@@ -86,7 +86,7 @@ def _told(dump: Dump, clock: Clock, reader: Reader, reading: Reading) -> Iterato
 def _with_trainer(
     dump: Dump,
     reader: Reader,
-    trainer: Callable[[Dump], Iterator[Event | Sign | Again]],
+    trainer: Callable[[Dump], Iterator[Event | Sign | Again | Begun]],
     batches: Iterator[list[Line]],
 ) -> Iterator[Event | Rejected]:
     """What torchrun says, and what the trainer says on the other lines, as both wrote into one
@@ -108,6 +108,8 @@ def _with_trainer(
             yield from reader.of_evidence(told)
         elif isinstance(told, Again):
             yield from reader.of_step_again(told)
+        elif isinstance(told, Begun):
+            reader.of_begin(told.at_us)
         else:
             yield from reader.of_trainer(told)
     yield from heard

@@ -168,6 +168,28 @@ class Reader:
         of = None if launch is None else _told_in(launch)
         again.is_anew = of is not None and self._training.comes_back(again.at_us, of, self._pauses)
 
+    def of_begin(self, at_us: int) -> None:
+        """The trainer begins. Where all agents that had begun by then are gone or were stopped, it
+        is one's that says nothing of its begin, for it keeps to warnings: that of the next that
+        is stopped, else of one that says nothing at all.
+        """
+        begun = [launch for launch in self._begun if (launch.began_us or at_us) < at_us]
+        if not begun or not all(_is_over_by(launch, at_us) for launch in begun):
+            return
+        stopped = [
+            launch
+            for launch in self._begun
+            if launch.began_us is None and launch.stop is not None and launch.stop.at_us > at_us
+        ]
+        if stopped:
+            launch = min(stopped, key=lambda each: each.stop.at_us if each.stop else 0)
+        else:
+            launch = self._new(("trainer", at_us), is_logged=True)
+            launch.saw(at_us)
+        launch.began_us, launch.is_begin_told = at_us, False
+        ordered = sorted(self._begun, key=lambda each: each.began_us or 0)
+        self._begun = deque(ordered, maxlen=_MOST_LAUNCHES)
+
     def of_evidence(self, sign: Sign) -> Iterator[Event]:
         """What a line of this file that is evidence of a failure says, as of the launch and the
         generation that it was told in.
@@ -575,6 +597,12 @@ class Reader:
                 if failure.local_rank is None:
                     failure.local_rank = place.local_rank
                 yield self._loose(launches.loose_failure(failure, place.generation, None))
+
+
+def _is_over_by(launch: Launch, at_us: int) -> bool:
+    """Whether an agent was gone by a time, or had been stopped."""
+    stopped_us = launch.stop.at_us if launch.stop else launch.gone_us
+    return stopped_us is not None and stopped_us < at_us
 
 
 def _told_in(launch: Launch) -> Told | None:

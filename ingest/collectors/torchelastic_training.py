@@ -38,6 +38,13 @@ class Again:
     is_anew: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A trainer tells that a launch of it begins."""
+
+    at_us: int
+
+
 @dataclass(slots=True)
 class Training:
     """Whether a trainer trains. Hears its events in the order of its lines. `_began_us` is of the

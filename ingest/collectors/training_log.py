@@ -17,7 +17,7 @@ from ingest.collectors import torchelastic_runs
 from ingest.collectors.base import Collector, Dump, Line, Reading
 from ingest.collectors.lines import Clock, clock_of
 from ingest.collectors.repeated_hour import told_apart
-from ingest.collectors.torchelastic_training import Again
+from ingest.collectors.torchelastic_training import Again, Begun
 from ingest.collectors.training_log_identity import Place, place_of, writer_of
 from ingest.collectors.training_log_patterns import Means, Pattern, patterns
 from ingest.collectors.training_log_run import Run
@@ -174,12 +174,14 @@ def _is_misnamed(path: Path, job_keys: Collection[str]) -> bool:
     return any(not key.rpartition(":")[2].isdecimal() for key in job_keys)
 
 
-def trainer_events(dump: Dump, reading: Reading, clock: Clock) -> Iterator[Event | Sign | Again]:
-    """What the trainer tells in a log that also tells who launched it: phases, steps, what was
-    restored, and that it is done, of no job and no launch; that it tells a step again, which the
-    launcher's collector may say is of workers that were started anew; and lines that are evidence
-    of a failure. The launcher's collector knows those, when it was, tracebacks, and other ends. Its
-    lines are asked for once.
+def trainer_events(
+    dump: Dump, reading: Reading, clock: Clock
+) -> Iterator[Event | Sign | Again | Begun]:
+    """What the trainer tells in a log that also tells who launched it: when it begins; phases,
+    steps, what was restored, and that it is done, of no job and no launch; that it tells a step
+    again, which the launcher's collector may say is of workers that were started anew; and lines
+    that are evidence of a failure. The launcher's collector knows those, when it was, tracebacks,
+    and other ends. Its lines are asked for once.
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
@@ -210,8 +212,10 @@ def trainer_began_us(
     return max((at_us for at_us in begun if at_us < until_us), default=None)
 
 
-def _trainers_own(events: Iterable[Event]) -> Iterator[Event]:
+def _trainers_own(events: Iterable[Event]) -> Iterator[Event | Begun]:
     for event in events:
+        if event["event"] == EventKind.ATTEMPT_START:
+            yield Begun(event["at_us"])
         is_done = event.get("outcome") == Outcome.COMPLETED
         if event["event"] in _TRAINERS_OWN or is_done or "resumed_from_step" in event:
             event.pop("job_id", None)

@@ -44,9 +44,13 @@ def times(launch: _Truth, what: str) -> list[float]:
     return [each["t"] for each in launch if each["e"] == what]
 
 
-def evaluated(launch: _Truth) -> float:
-    pairs = zip(times(launch, "evaluating"), times(launch, "evaluated"), strict=True)
+def seconds(launch: _Truth, begin: str, end: str) -> float:
+    pairs = zip(times(launch, begin), times(launch, end), strict=True)
     return sum(until - since for since, until in pairs)
+
+
+def evaluated(launch: _Truth) -> float:
+    return seconds(launch, "evaluating", "evaluated")
 
 
 def attempts(warehouse: Path, job: str) -> list[dict[str, Any]]:
@@ -109,3 +113,21 @@ def test_mmengine_that_fails_to_load_is_another_attempt(warehouse: Path) -> None
         f"{failed['failure_domain']}/{failed['failure_category']}",
         failed["effective_seconds"],
     )
+
+
+def test_olmo_core_that_is_stopped_twice_under_an_agent_that_keeps_to_warnings(
+    warehouse: Path,
+) -> None:
+    told = attempts(warehouse, "olmo_core")
+
+    assert ["failed", "failed", "completed"] == [attempt["outcome"] for attempt in told]
+    for launch, attempt in zip(launches("olmo_core"), told, strict=True):
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        saved = seconds(launch, "saving", "saved")
+        assert saved == pytest.approx(attempt["checkpoint_save_seconds"], abs=0.1)
+        loaded = seconds(launch, "loading", "loaded")
+        assert loaded == pytest.approx(attempt["checkpoint_load_seconds"], abs=0.1)
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.2)
+        assert times(launch, "end")[0] == pytest.approx(attempt["ended"], abs=0.5)
+    # each saves once more before it stops
+    assert [0.0, 0.0, 0.0] == [attempt["unsaved_seconds"] for attempt in told]
