@@ -139,7 +139,7 @@ class Launch:
     def close(self, last_us: int | None) -> list[Event]:
         """The launch is over, or its log ends; `last_us` is the last time that the log tells."""
         over = [] if self.steps else self._spans.forgotten(last_us or self.seen_us)
-        events = [*over, *self._spans.close()]
+        events = [*over, *self._spans.close(), *self._died()]
         if self._restored is not None and self.seen_us:
             events += self._resumed(self._restored, self.training_us or self.seen_us)
         self.seen_us = max(self.seen_us, self._spans.latest_us, last_us or 0)
@@ -147,6 +147,17 @@ class Launch:
             # a run that reached its goal is complete even if its processes were then killed
             events.append(last_word(self._goal or self._end, self.seen_us))
         return self._told(events)
+
+    def _died(self) -> list[Event]:
+        """Who failed, and neither told a step nor did anything else since, trains no more: what is
+        told behind that is of who starts it anew.
+        """
+        failed_us = self.failed_us
+        latest_us = max(self.stepped_us, self.training_us or 0, self._spans.latest_us)
+        is_training = self.training_us is not None and not self.is_trained
+        if failed_us is None or failed_us < latest_us or not is_training or self._spans.are_open:
+            return []
+        return [_phase(EventKind.PHASE_END, Phase.TRAINING, failed_us)]
 
     def _launched(self, sign: Sign) -> list[Event]:
         self._ready_us = sign.at_us or self._ready_us

@@ -168,6 +168,7 @@ def test_a_log_of_deepspeed_tells_saves_and_the_signal_that_ended_it() -> None:
         ("phase_start", "training", 100.0, None),  # step=0 is told before training
         ("phase_start", "checkpoint_save", 161.0, 20),
         ("phase_end", "checkpoint_save", 165.0, 20),
+        ("phase_end", "training", 240.256, None),
     ] == phases(told)
     assert ("attempt_end", "failed", 6, 240.256) == (
         told[-1]["event"],

@@ -410,3 +410,35 @@ def test_local_checkpoints_of_nvidia_resiliency_ext_are_read() -> None:
     assert [(30.0, 10)] * 2 == [(at, n) for _, phase, at, n in phases(told) if "save" in phase]
     assert [(360.0, 10)] == resumed(told)
     assert 2 == len(keys(told))
+
+
+def test_who_failed_trains_no_more_while_its_launcher_waits_to_start_it_anew() -> None:
+    worker, controller = "(RayTrainWorker pid=2286) ", "(TrainController pid=2060) "
+    began = f"2026-03-01T10:00:00+0000 {controller}Started training worker group of size 1: "
+    lines = [
+        *[f"2026-03-01T10:00:{at}+0000 {worker}step {at} loss 0.5" for at in range(10, 15)],
+        f"2026-03-01T10:00:15+0000 {worker}Traceback (most recent call last):",
+        f'2026-03-01T10:00:15+0000 {worker}  File "/srv/train.py", line 24, in loop',
+        f"2026-03-01T10:00:15+0000 {worker}RuntimeError: boom in the loop",
+        *[
+            f"2026-03-01T10:0{at}:00+0000 {controller}Attempting to start training worker group"
+            for at in range(1, 8)
+        ],
+        f"2026-03-01T10:08:00+0000 {worker}Resumed from checkpoint at step 12",
+        f"2026-03-01T10:08:10+0000 {worker}step 13 loss 0.5",
+    ]
+    told = read(began, *lines)
+
+    assert [10.0, 15.0, 490.0] == [since(e) for e in told if e.get("phase") == "training"]
+
+
+def test_who_went_on_after_a_failure_that_was_told_trains_until_its_launch_is_over() -> None:
+    told = read(
+        "2026-03-01T10:00:10+0000 step 10 loss 0.5",
+        "2026-03-01T10:00:11+0000 Traceback (most recent call last):",
+        '2026-03-01T10:00:11+0000   File "/srv/train.py", line 24, in loop',
+        "2026-03-01T10:00:11+0000 RuntimeError: boom in a callback",
+        "2026-03-01T10:00:12+0000 step 11 loss 0.5",
+    )
+
+    assert [10.0] == [since(event) for event in told if event.get("phase") == "training"]
