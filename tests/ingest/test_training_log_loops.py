@@ -807,3 +807,16 @@ def test_a_line_is_of_the_pattern_of_its_trainer(
     assert told == {
         group: text.decode() for group, text in match.groupdict().items() if text is not None
     }
+
+
+def test_a_shell_tells_that_its_process_was_killed() -> None:
+    told = read(
+        "2026-03-01T10:00:18+0000 iter 18: loss 10.8053, time 538.15ms, mfu 0.00%",
+        "2026-03-01T10:00:20+0000 run.sh: line 6: 31600 Killed                  python train.py",
+    )
+    (failure,) = of(told, "failure")
+
+    assert ("run.sh: line 6: 31600 Killed                  python train.py", 20.0) == (
+        failure["message"],
+        since(failure),
+    )
