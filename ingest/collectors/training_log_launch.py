@@ -54,6 +54,7 @@ class Launch:
         self._first_step: int | None = None
         self._spans = Spans(writer)
         self._failures = Failures()
+        self._has_moved_on = False  # its bar, since it failed
         self._end: Sign | None = None
         self._ended_at = 0  # the last step before it was told to end
         self._goal: Sign | None = None
@@ -152,9 +153,9 @@ class Launch:
         """Who failed, and neither told a step nor did anything else since, trains no more: what is
         told behind that is of who starts it anew.
         """
-        failed_us = self.failed_us
+        failed_us = None if self._has_moved_on else self.failed_us
         latest_us = max(self.stepped_us, self.training_us or 0, self._spans.latest_us)
-        is_training = self.training_us is not None and not self.is_trained
+        is_training = bool(self.steps) and not self.is_trained
         if failed_us is None or failed_us < latest_us or not is_training or self._spans.are_open:
             return []
         return [_phase(EventKind.PHASE_END, Phase.TRAINING, failed_us)]
@@ -201,6 +202,7 @@ class Launch:
         trained for as long as a bar says that its loop has taken.
         """
         step = _number(sign)
+        self._has_moved_on = True
         if self.steps or step is None:
             return []
         if self.training_us is not None and not self.is_trained:
@@ -301,6 +303,7 @@ class Launch:
     def _ended(self, sign: Sign) -> list[Event]:
         if sign.outcome is not Outcome.COMPLETED:
             self.has_failed, self.failed_us = True, sign.at_us or self.failed_us
+            self._has_moved_on = False
         if says_more(sign, self._end):
             self._end, self._ended_at = sign, self._top
         return []
@@ -380,6 +383,7 @@ class Launch:
         if failure is None:
             return []
         self.has_failed, self.failed_us = True, failure["at_us"]
+        self._has_moved_on = False
         self.seen_us = max(self.seen_us, failure["at_us"])
         return [failure]
 

@@ -442,3 +442,16 @@ def test_who_went_on_after_a_failure_that_was_told_trains_until_its_launch_is_ov
     )
 
     assert [10.0] == [since(event) for event in told if event.get("phase") == "training"]
+
+
+def test_whose_bar_moved_on_after_a_failure_trains_until_its_launch_is_over() -> None:
+    told = read(
+        "2026-03-01T10:00:10+0000 step 10 loss 0.5",
+        "2026-03-01T10:00:11+0000 Traceback (most recent call last):",
+        '2026-03-01T10:00:11+0000   File "/srv/train.py", line 24, in loop',
+        "2026-03-01T10:00:11+0000 RuntimeError: boom in a callback",
+        "\r 40%|####      | 40/100 [08:00<12:00,  12.00s/it]",
+        "2026-03-01T10:09:00+0000 bye",
+    )
+
+    assert [10.0] == [since(event) for event in told if event.get("phase") == "training"]
