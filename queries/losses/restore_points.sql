@@ -99,16 +99,12 @@ captures as (
         events.at_us as captured_us,
         cast(null as bigint) as durable_us,
         true as is_late
-    from stg_events as events
-    inner join attempt_windows as windows
-        on
-            events.job_no = windows.job_no
-            and events.attempt = windows.attempt
+    from phase_events as events
+    inner join attempt_windows as windows on events.attempt_no = windows.attempt_no
     where
         events.phase = 'checkpoint_save'
-        and events.event = 'phase_start'
+        and not events.is_end
         and events.at_us > windows.window_end_us
-        and (events.end_us is null or events.end_us >= events.at_us)
 
 ),
 
