@@ -125,11 +125,18 @@ def shelved(own: tuple[Rule, ...], text: bytes) -> RuleBook:
     table = tomllib.loads(text.decode("utf-8"))
     rules = (*own, *(_rule(entry) for entry in table["rule"]))
     ignored = tuple(pattern_of(entry["patterns"], entry.get("unless")) for entry in table["ignore"])
-    fingerprint = hashlib.sha256(text + "".join(map(_said, own)).encode("utf-8")).hexdigest()
+    said = "".join(map(_said, own)).encode("utf-8")
+    fingerprint = hashlib.sha256(text + said + _judges()).hexdigest()
     unexplaining = frozenset(
         entry["name"] for entry in table["rule"] if not entry.get("explains", True)
     )
     return RuleBook(rules, ignored, _words_of(rules), unexplaining, fingerprint)
+
+
+@cache
+def _judges() -> bytes:
+    """The code that judges: what numbers mean stands there, and which of two causes goes before."""
+    return b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("causes*.py")))
 
 
 def _said(rule: Rule) -> str:
