@@ -16,9 +16,9 @@ TERMINATED_RANK = 80
 INTERRUPT_RANK = 71
 
 _OF_A_SHELL = 128
-# slurmd's errors 4021 and 4022 in the place of a signal
-_OUTPUT_NOT_OPENED = 53  # RaisedSignal:53, there is no place for the job's output
-_PROLOG_FAILED = 54
+# slurmd's errors 4021 and 4022 in the place of a signal, such as RaisedSignal:53
+_OUTPUT_NOT_OPENED = 53  # there is no place for the job's output
+PROLOG_FAILED = 54
 
 _CRASHES = frozenset({Signals.SIGILL, Signals.SIGBUS, Signals.SIGFPE, Signals.SIGSEGV})
 _STATUSES = {126: "user_code/permission", 127: "user_code/file_not_found"}
@@ -59,7 +59,7 @@ def judged(exit_code: int | None, signal: int | None) -> Exit | None:
 def _of_signal(number: int, told: str, rank: int) -> Exit | None:
     if number == _OUTPUT_NOT_OPENED:
         return Exit("user_code/file_not_found", "exit_signal_53", rank, told)
-    if number == _PROLOG_FAILED:
+    if number == PROLOG_FAILED:
         return Exit("scheduler/node_fail", "exit_signal_54", rank, told)
     try:
         signal = Signals(number)

@@ -142,9 +142,9 @@ _SHAPES = (
     (_TRES, r"[^=,\s]+=[^,\s]*(?:,[^=,\s]+=[^,\s]*)*|"),
     (_CLUSTERS, r"[\w.-]*"),
     (_WORDS, r"""[^\s"'`{}]*"""),
+    (frozenset({"TimelimitRaw"}), r"\d*|UNLIMITED|Partition_Limit"),  # a number, and no other words
 )
 _SHAPE = {name: re.compile(shape) for names, shape in _SHAPES for name in names}
-_SHAPE["TimelimitRaw"] = re.compile(r"\d*|UNLIMITED|Partition_Limit")
 _ANYTHING = re.compile(r"[^\n]*")
 _MOST_EXTRA = 64  # delimiters inside free texts of one row
 _END_OF_ROW = ""  # the column after a trailing delimiter

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from ingest.causes_exits import PROLOG_FAILED
 from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 
 OOM_MARK = 125  # Slurm's own mark for "out of memory"; no such signal exists
-PROLOG_FAILED = 54  # slurmd: RaisedSignal:54, its error 4022 in the place of a signal
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)

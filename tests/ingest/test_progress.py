@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
+import pty
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from ingest import progress
 from ingest.progress import Progress
-from tests.ingest.warehouses import life
+from tests.ingest.warehouses import ROOT, command, life
 from tests.queries.engine import ingest, write_dump
 
 START = 1_000.0
@@ -116,3 +121,33 @@ def test_an_ingest_is_done_when_it_is_published_and_not_before(
     assert ["2 %", "40 %", "42 %", "55 %", "80 %", "100 %"] == [
         line.partition(" of ")[0] for line in said(caplog)
     ]
+
+
+def test_a_terminal_shows_a_bar_that_ends_with_all_events(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
+    ours, theirs = pty.openpty()
+    with (
+        os.fdopen(ours, "rb") as screen,
+        subprocess.Popen(
+            command(tmp_path / "warehouse", dump),
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"},
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+        ) as ingest_,
+    ):
+        os.close(theirs)
+        drawn = b"".join(iter(lambda: _next(screen), b"")).decode()
+
+    assert 0 == ingest_.returncode
+    lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[\d;?]*\w", "", drawn))
+    *_, last = [line for line in lines if "ingesting" in line]
+    assert re.search(r"(\d+)/\1 bytes .*MB/s.* 4 events", last), last
+
+
+def _next(screen: BinaryIO) -> bytes:
+    """What is drawn next; nothing once nobody draws, which Linux tells as an error."""
+    try:
+        return os.read(screen.fileno(), 65_536)
+    except OSError:
+        return b""
