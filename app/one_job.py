@@ -78,6 +78,11 @@ DOUBTS: Final = {
         "attempt says where it resumed",
         "Let the trainer tell the end of each upload",
     ),
+    "buffered": (
+        "What it printed waited in a buffer, so its log tells times that are too late. Here all "
+        "time of the job is uninstrumented",
+        "`python -u`, or `PYTHONUNBUFFERED=1` in its environment, writes each line at once",
+    ),
     "left_branch": (
         "It may have gone on from the earlier save. Here it went on from the later one: what was "
         "trained in between counts as effective up to it, and what led to the earlier save may "

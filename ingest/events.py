@@ -42,6 +42,11 @@ class Phase(StrEnum):
     SHUTDOWN = "shutdown"
 
 
+# What a sign of life says in place of a stage where all times that its source tells of the job are
+# those of a buffer, which was written now and then.
+BUFFERED = "buffered"
+
+
 class Outcome(StrEnum):
     """How an attempt ended, as a source may say it; `running` and `lost` are conclusions."""
 

@@ -26,7 +26,7 @@ from ingest.collectors.training_log_signs import Sign, Signs
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.errors import UnreadableDump
-from ingest.events import Event, EventKind, Item, Outcome, Rejected, Says
+from ingest.events import BUFFERED, Event, EventKind, Item, Outcome, Rejected, Says
 
 _Item = TypeVar("_Item")
 _LOG = logging.getLogger("ingest")
@@ -96,7 +96,7 @@ def _begun(dump: Dump, reading: Reading) -> tuple[Dump, Signs, Run]:
     return told_apart(dump, clock), Signs(patterns(reading.training_logs), clock), run
 
 
-def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterator[_Item]:
+def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterator[_Item | Event]:
     is_told = False
     for item in items:
         if signs.is_newest_first:
@@ -106,6 +106,7 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
             )
         is_told = True
         yield item
+    yield from _late(dump, run)
     if is_told and signs.untimed_steps and not run.has_steps:
         _LOG.warning(
             "%s: no line that tells a step tells a time, so no step was read; put times before "
@@ -130,7 +131,6 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
             "ett.toml: docs/sources/training-log.md",
             dump.name,
         )
-    _warn_if_buffered(dump, run)
     if run.is_year_guessed:
         _LOG.warning(
             "%s: its times tell no year; the year of the file's last change was taken", dump.name
@@ -139,14 +139,16 @@ def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterato
         raise UnreadableDump(_nothing(dump.name, signs))
 
 
-def _warn_if_buffered(dump: Dump, run: Run) -> None:
-    if run.is_buffered:
+def _late(dump: Dump, run: Run) -> Iterator[Event]:
+    for event in run.told_late():
         _LOG.warning(
             "%s: its steps were written many at a time: what printed them was buffered, so the "
-            "times of its lines are too late, and no number of it is right; let Python write each "
-            "line at once: python -u train.py, or PYTHONUNBUFFERED=1 in its environment",
+            "times of its lines are too late, and all time of its job is uninstrumented; let "
+            "Python write each line at once: python -u train.py, or PYTHONUNBUFFERED=1 in its "
+            "environment",
             dump.name,
         )
+        yield event
 
 
 def _place(dump: Dump) -> Place:
@@ -196,7 +198,7 @@ def trainer_events(
         if isinstance(told, Sign) and told.means is Means.FAILURE:
             yield told
     yield from _trainers_own(run.close(signs.last_us(), signs.first_us))
-    _warn_if_buffered(dump, run)
+    yield from _trainers_own(_late(dump, run))
 
 
 def trainer_began_us(
@@ -217,7 +219,8 @@ def _trainers_own(events: Iterable[Event]) -> Iterator[Event | Begun]:
         if event["event"] == EventKind.ATTEMPT_START:
             yield Begun(event["at_us"])
         is_done = event.get("outcome") == Outcome.COMPLETED
-        if event["event"] in _TRAINERS_OWN or is_done or "resumed_from_step" in event:
+        is_of_state = "resumed_from_step" in event or event.get("stage") == BUFFERED
+        if event["event"] in _TRAINERS_OWN or is_done or is_of_state:
             event.pop("job_id", None)
             event.pop("run_key", None)
             event.pop("scheduler_job", None)

@@ -24,7 +24,7 @@ from ingest.collectors.training_log_signs import COUNTS, Sign
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.collectors.units import SECOND_US
-from ingest.events import Event, EventKind, Item
+from ingest.events import BUFFERED, Event, EventKind, Item
 
 # what is told of no launch that still starts up
 _WHILE_TRAINING = frozenset(
@@ -82,11 +82,6 @@ class Run:
         self.must_have_trained = False
         self.has_saved = False
         self.was_interrupted = False
-
-    @property
-    def is_buffered(self) -> bool:
-        """Whether its steps were written many at a time, so that their times are too late."""
-        return self._bursts.are_most
 
     def hear(
         self, sign: Sign, first_us: int | None, times_between: TimesBetween
@@ -221,6 +216,12 @@ class Run:
         if self._held is not None:
             yield from self._decide(self._launch)
         yield from self._placed(events)
+
+    def told_late(self) -> Iterator[Event]:
+        """Once it is closed: that the times of its steps are those of a buffer, if they are."""
+        if self._launch is not None and self._bursts.are_most:
+            at_us = self._launch.seen_us
+            yield from self._placed([{"at_us": at_us, "event": EventKind.ALIVE, "stage": BUFFERED}])
 
     def _learn(self, told: dict[str, str]) -> None:
         """What differs from what a launch has said of itself is said of the next."""

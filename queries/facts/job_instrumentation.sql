@@ -68,6 +68,18 @@ trained as (
 
 ),
 
+-- what was printed into a buffer came at other times than it tells
+buffered as (
+
+    select job_no
+    from stg_events
+    where
+        event = 'alive'
+        and stage = 'buffered'
+    group by job_no
+
+),
+
 interrupted as (
 
     select job_no
@@ -79,8 +91,10 @@ interrupted as (
 
 select
     able.job_no,
-    (able.says_training or trained.job_no is not null)
+    buffered.job_no is null
+    and (able.says_training or trained.job_no is not null)
     and (able.says_restores or interrupted.job_no is null) as is_instrumented
 from able
 left join trained on able.job_no = trained.job_no
+left join buffered on able.job_no = buffered.job_no
 left join interrupted on able.job_no = interrupted.job_no

@@ -497,6 +497,19 @@ told as (
     group by saves.job_no, saves.attempt
     having count(*) >= 3 and count(saves.durable_us) = 0
 
+    union all
+
+    select
+        job_no,
+        attempt,
+        'buffered' as kind,
+        'its log was written many lines at a time' as what,
+        at_us
+    from stg_events
+    where
+        event = 'alive'
+        and stage = 'buffered'
+
 )
 
 select

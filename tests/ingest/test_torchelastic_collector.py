@@ -830,6 +830,15 @@ def test_a_watchdog_that_aborts_its_process_says_why_in_lines_of_its_own(tmp_pat
     ]
 
 
+def test_a_trainer_that_printed_into_a_buffer_says_so_of_the_run(tmp_path: Path) -> None:
+    late = [f"2026-11-20 05:42:25,100 - INFO - step: {step} loss: 2.1" for step in range(1, 30)]
+    told = events_of(written(tmp_path, *begins(0), *starts(2), *late, *finishes(90)))
+
+    assert [("alive", "run-a")] == [
+        (event["event"], event["job_id"]) for event in told if event.get("stage") == "buffered"
+    ]
+
+
 def test_a_line_of_the_trainer_keeps_its_number_behind_many_that_no_agent_spoke_in(
     tmp_path: Path,
 ) -> None:

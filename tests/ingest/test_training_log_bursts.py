@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from ingest.collectors.training_log import TRAINING_LOG
 from ingest.collectors.training_log_bursts import Bursts
 from tests.ingest.both_ways import told
+from tests.ingest.torchelastic_dumps import begins, finishes, starts, written
+from tests.queries.engine import areas, ingest, rows, write_dump
 
 _WARNING = "written many at a time"
 
@@ -89,3 +92,46 @@ def test_steps_that_come_together_are_heard_as_one_by_one() -> None:
 
         assert vars(alone) == vars(together)
         assert alone.are_most == together.are_most
+
+
+def test_all_time_of_its_job_is_uninstrumented_and_says_why(tmp_path: Path) -> None:
+    log = tmp_path / "slurm-7.out"
+    log.write_bytes(b"\n".join([*_log(*_bursts(62.25, 122.0)), b""]))
+    table = tmp_path / "sacct.txt"
+    table.write_text(
+        "JobID|State|Submit|Start|End|AllocTRES\n"
+        "7|TIMEOUT|2026-03-01T09:50:00|2026-03-01T09:58:00|2026-03-01T10:08:00|gres/gpu=8\n"
+    )
+    late = {"job_id": "told so", "attempt": 1}
+    events = write_dump(
+        tmp_path / "events.jsonl",
+        [
+            {**late, "ts": 1_772_323_200, "event": "phase_start", "phase": "training"},
+            {**late, "ts": 1_772_323_300, "event": "alive", "stage": "buffered"},
+            {**late, "ts": 1_772_323_300, "event": "attempt_end", "outcome": "completed"},
+            {**late, "job_id": "as it went", "ts": 1_772_323_200, "event": "attempt_start"},
+            {**late, "job_id": "as it went", "ts": 1_772_323_200, "event": "phase_start"}
+            | {"phase": "training"},
+            {**late, "job_id": "as it went", "ts": 1_772_323_300, "event": "alive", "stage": "x"},
+            {**late, "job_id": "as it went", "ts": 1_772_323_300, "event": "attempt_end"}
+            | {"outcome": "completed"},
+        ],
+    )
+    steps = [f"2026-11-20 05:42:25,100 - INFO - step: {step} loss: 2.1" for step in range(1, 30)]
+    (tmp_path / "beside").mkdir()
+    agents = written(tmp_path / "beside", *begins(0), *starts(2), *steps, *finishes(90))
+    warehouse = tmp_path / "warehouse"
+
+    assert 0 == ingest(warehouse, log, table, events, agents)
+
+    assert {"uninstrumented": 92.0} == areas(warehouse, "run-a", 1)
+    assert {"uninstrumented": 600.0} == areas(warehouse, "7", 1)
+    assert {"uninstrumented": 100.0} == areas(warehouse, "told so", 1)
+    assert {"effective": 100.0} == areas(warehouse, "as it went", 1)
+    what = "its log was written many lines at a time"
+    assert [("7", 1, True), ("run-a", 1, True), ("told so", 1, True)] == rows(
+        warehouse,
+        "select job_id, attempt, starts_with(detail, ?) from anomalies "
+        "where kind = 'buffered' order by 1",
+        [what],
+    )

@@ -410,6 +410,8 @@ def _chaotic_event(rng: random.Random, start: int, span: int) -> Fields:
         said |= _sigterm(rng)
     elif kind == "failure":
         said = {"category": rng.choice((*CATEGORIES, None))}
+    elif kind == "alive":
+        said = {"stage": "buffered" if _chance(rng, 0.1) else None}
     said["rank"] = rng.choice((None, None, 0, 1))
     if said.get("phase") != "queue":
         said |= _chaotic_context(rng)

@@ -29,6 +29,8 @@ from tests.oracle.measures import (
     measure_lives,
     newest,
     team_days,
+    uninstrumented,
+    was_buffered,
 )
 
 FOREVER = 1 << 62
@@ -1135,9 +1137,9 @@ def measure_joined(
     able = [says[event.source] for event in events]
     is_interrupted = any(life.is_interruption for life in lives)
     has_trained = any(span.phase == "training" for life in lives for span in course_of(life).spans)
-    if (has_trained or any(training for training, _, _ in able)) and (
-        not is_interrupted or any(saves or resumes for _, saves, resumes in able)
-    ):
+    says_training = has_trained or any(training for training, _, _ in able)
+    says_restores = not is_interrupted or any(saves or resumes for _, saves, resumes in able)
+    if says_training and says_restores and not was_buffered(events):
         return measured
     return [uninstrumented(one) for one in measured]
 
@@ -1145,23 +1147,3 @@ def measure_joined(
 def cluster_of(events: Iterable[Event], source: str) -> str | None:
     """The one that a source itself names, whatever others say of the job."""
     return newest((event for event in events if event.source == source), lambda one: one.cluster)
-
-
-def uninstrumented(measured: AttemptMeasures) -> AttemptMeasures:
-    """R18: nobody can say what it did."""
-    by_day: dict[Any, int] = defaultdict(int)
-    for (day, _, _), us in measured.areas_by_day.items():
-        by_day[day, "uninstrumented", False] += us
-    return replace(
-        measured,
-        is_instrumented=False,
-        first_batch_us=None,
-        tts_us=None,
-        ttr_us=None,
-        ttr_without_queue_us=None,
-        checkpoint_saves=None,
-        areas={("uninstrumented", False): measured.wall_us} if measured.wall_us else {},
-        areas_by_day=dict(by_day),
-        lost_gpu_us=None,
-        saves=(),
-    )

@@ -1126,7 +1126,34 @@ def measure_job(
     job_id: str, job: Sequence[Event], clock: int | None, stale_after_us: int, zone: ZoneInfo
 ) -> list[AttemptMeasures]:
     assert clock is not None
-    return measure_lives(job_id, job, lives_of(job, clock, stale_after_us), zone)
+    measured = measure_lives(job_id, job, lives_of(job, clock, stale_after_us), zone)
+    # the native format can say all
+    return [uninstrumented(one) for one in measured] if was_buffered(job) else measured
+
+
+def uninstrumented(measured: AttemptMeasures) -> AttemptMeasures:
+    """R18: nobody can say what it did."""
+    by_day: dict[Any, int] = defaultdict(int)
+    for (day, _, _), us in measured.areas_by_day.items():
+        by_day[day, "uninstrumented", False] += us
+    return replace(
+        measured,
+        is_instrumented=False,
+        first_batch_us=None,
+        tts_us=None,
+        ttr_us=None,
+        ttr_without_queue_us=None,
+        checkpoint_saves=None,
+        areas={("uninstrumented", False): measured.wall_us} if measured.wall_us else {},
+        areas_by_day=dict(by_day),
+        lost_gpu_us=None,
+        saves=(),
+    )
+
+
+def was_buffered(job: Iterable[Event]) -> bool:
+    """R18: whether what it printed waited in a buffer, so that nobody knows when it happened."""
+    return any(event.kind == "alive" and event.stage == "buffered" for event in job)
 
 
 def measure_lives(
@@ -1152,7 +1179,7 @@ def measure_lives(
                 workload=newest(job, lambda event: event.workload),
                 gpus=gpus_of(life, job),
                 allocation_id=life.allocation_id,
-                is_instrumented=True,  # the native format can say all
+                is_instrumented=True,
                 started_us=life.started,
                 allocated_us=allocated_at(course),
                 first_batch_us=course.first_batch,

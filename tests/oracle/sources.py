@@ -367,6 +367,8 @@ def _tell_life(
         say(now, "job", team=rng.choice(("ranking", "ads")), workload="production")
     if fleet.chance(0.2):
         say(now, "alive", gpus=rng.choice((4, 8)))
+    if fleet.chance(0.03):
+        say(until, "alive", stage="buffered")
     init = now + rng.choice(SHORT) * SECOND_US
     say(now, "phase_start", phase="trainer_init", end_us=init)
     if step and fleet.chance(0.5):
