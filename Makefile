@@ -17,7 +17,7 @@ tokyo = $(shell [ -e /usr/share/zoneinfo/Asia/Tokyo ] && echo Asia/Tokyo || echo
 # more than processors: browsers, watchers and sleeping writers leave half of the time of a worker unused
 parallel := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # where times are read
-zoned = $(wildcard tests/ingest/test_*_collector.py) $(addprefix tests/app/test_,freshness.py job.py words.py) \
+zoned = $(wildcard tests/ingest/test_*_collector.py) $(addprefix tests/app/test_,freshness.py words.py) \
 	$(addprefix tests/ingest/test_,calendar.py lines.py torchelastic_records.py torchelastic_runs.py) \
 	$(addprefix tests/ingest/test_training_log_,hugging_face.py jax.py loops.py megatron.py \
 		reinforcement.py trainers.py vision.py)

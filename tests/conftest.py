@@ -72,9 +72,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # a file is one worker's: a long one that begins last would leave the others waiting
     items.sort(key=lambda item: item.path not in slow)
     for item in items:
+        if _ingests(item):
+            item.add_marker(pytest.mark.slow)
         for mark, reason in lacking.items():
             if item.get_closest_marker(mark):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _ingests(item: pytest.Item) -> bool:
+    """Whether a test loads dumps all the way: that takes a second, and no local time is read in it
+    that its collector does not read alone.
+    """
+    return isinstance(item, pytest.Function) and "ingest" in item.function.__code__.co_names
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
