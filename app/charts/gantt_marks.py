@@ -29,6 +29,8 @@ END: Final = {
     "lost": ("L", "hexagram", "bad"),
     "running": ("R", "circle-open", "text"),
 }
+# Who was interrupted waits for its GPUs; who completed or was cancelled had no more to do.
+_INTERRUPTIONS: Final = ("failed", "preempted", "timeout", "lost")
 _SAVE: Final = {
     "good": ("line-ns-open", "saved"),
     "failed": ("x-thin-open", "save failed"),
@@ -136,12 +138,17 @@ def waits(
     axis: Axis,
     span: float,
 ) -> list[dict[str, Any]]:
-    """Thin lines from the end of an attempt to the start of the next, each with its length.
+    """Thin lines from the end of an attempt to the start of the next, each with its length: a wait
+    after an interruption (R15), else a time in which nothing ran.
 
     It is told before the bar; after it where that begins too far left; else under the pointer only.
     """
     gaps = attempts.select(
-        "attempt", "started_at", "ended_at", before=pl.col("ended_at").shift(1)
+        "attempt",
+        "started_at",
+        "ended_at",
+        before=pl.col("ended_at").shift(1),
+        is_wait=pl.col("outcome").shift(1).is_in(_INTERRUPTIONS),
     ).filter(pl.col("started_at") > pl.col("before"))
     if gaps.is_empty():
         return []
@@ -150,8 +157,15 @@ def waits(
     )
     number = gaps["attempt"].to_numpy()
     lengths = [words.duration(seconds) for seconds in ((started - before) / 1e6).tolist()]
-    texts_before = [f"waiting {length} " for length in lengths]
-    texts_after = [f"{_PAST_MARK}waited {length} before" for length in lengths]
+    told = list(zip(lengths, gaps["is_wait"].to_list(), strict=True))
+    said = [
+        f"waiting {length}" if is_wait else f"nothing ran for {length}" for length, is_wait in told
+    ]
+    texts_before = [f"{text} " for text in said]
+    texts_after = [
+        f"{_PAST_MARK}{'waited' if is_wait else 'nothing ran for'} {length} before"
+        for length, is_wait in told
+    ]
     room_before = started - int(attempts["started_at"].to_numpy().min())
     room_after = int(attempts["ended_at"].to_numpy().max()) - ended
     fits_before, fits_after = (
@@ -172,7 +186,7 @@ def waits(
             "y": row,
             "mode": "lines",
             "line": {"color": palette.comparison, "width": 1},
-            "hovertext": [f"waiting {length}" for length in lengths for _ in range(4)],
+            "hovertext": [text for text in said for _ in range(4)],
             "hoverinfo": "text",
         },
         {

@@ -70,8 +70,8 @@ select
     gpu_seconds / 3600 as unaccounted_gpu_hours,
     share_gpu_ratio as unaccounted_ratio
 from window_team_areas('all', $1, $2)
-where area = 'unaccounted' and team <> 'fleet' and share_gpu_ratio is not null
-order by unaccounted_ratio desc, team
+where area = 'unaccounted' and team <> 'fleet'
+order by unaccounted_ratio desc nulls last, team
 """
 MOST_TEAMS = 20  # in the chart; the CSV has them all
 
@@ -203,8 +203,12 @@ with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without s
         st.caption("There is no day with data yet.")
     else:
         first = max(last - timedelta(days=27), published["first_day"])
-        teams = data.frame(UNACCOUNTED, first, last)
+        whole = data.frame(UNACCOUNTED, first, last)
+        teams = whole.drop_nulls("unaccounted_ratio")
         st.caption(f"Share of instrumented GPU-hours, {words.days(first, last)}.")
+        if teams.height < whole.height and not teams.is_empty():
+            untold = words.many(whole.height - teams.height, "more team")
+            st.caption(f"{untold} had instrumented jobs, of none of which the GPUs are known.")
         if teams.is_empty():
             st.caption("No instrumented job whose GPUs are known ran in these days.")
         else:
@@ -218,7 +222,7 @@ with parts.card("Unaccounted time by team", "Whose launchers hold GPUs without s
                 alt="Unaccounted share of GPU-hours by team: "
                 + alts.listed((team, words.ratio(share, 2)) for team, _, share in teams.rows()),
                 stem="ett_data_unaccounted",
-                table=teams,
+                table=whole,
                 about=f"Unaccounted share by team, {words.days(first, last)}",
                 measures=("unaccounted_gpu_seconds", "instrumented_ratio"),
                 sql=UNACCOUNTED,

@@ -277,6 +277,15 @@ def test_waits_are_drawn_between_attempts_unless_these_are_aligned() -> None:
     ).base.tolist()
 
 
+@pytest.mark.parametrize("outcome", ["completed", "cancelled"])
+def test_who_was_not_interrupted_did_not_wait(outcome: str) -> None:
+    job = attempts(2, outcome)
+    named = {each.name: each for each in gantt(job, detail(job), LIGHT).data}
+
+    assert ("nothing ran for 1 h ",) == named["waits in words"].text
+    assert {"nothing ran for 1 h"} == set(named["waits"].hovertext)
+
+
 def test_a_wait_is_told_where_there_is_room() -> None:
     first, second, third = (
         attempts(1).with_columns(attempt=pl.lit(number)) for number in (1, 2, 3)

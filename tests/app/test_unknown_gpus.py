@@ -170,6 +170,22 @@ def test_data_does_not_take_unknown_gpus_for_none() -> None:
     assert walked[["attempt_gpu_hours", "team_gpu_hours"]].isna().all().all()
 
 
+def test_data_says_of_how_many_teams_the_unaccounted_share_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = serving.fleet(teams=("ranking", "feed"), days=30)
+    attempts = [
+        replace(attempt, gpus=None) if attempt.team == "feed" else attempt
+        for attempt in known.attempts
+    ]
+    serving.publish(tmp_path, replace(known, attempts=attempts))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
+
+    told = said(open_page(DATA))
+
+    assert "1 more team had instrumented jobs, of none of which the GPUs are known." in told
+
+
 def test_the_digest_does_not_take_unknown_gpus_for_none() -> None:
     html, text = (
         copy_context().run(lambda write=write: write(digest.gather(None, "fleet")))
