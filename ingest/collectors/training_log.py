@@ -48,6 +48,9 @@ _RECORD = re.compile(
     rb"^(?:\[\w{1,40}\]:\s?)?[\[{](?!.{0,2000}\"(?:msg|message)\": ?\")\s{0,40}[\"{\[]"
 )
 _EVENT = re.compile(rb"\"event(?:_type|_name)?\": ?\"")
+_ANYBODYS = frozenset(
+    {Means.FACT, Means.FAILURE, Means.END, Means.STEP, Means.QUOTING, Means.QUOTED}
+)
 _TRAINERS_OWN = frozenset({EventKind.PHASE_START, EventKind.PHASE_END, EventKind.PROGRESS})
 _TRAINER = re.compile(
     r"/(?:torch|deepspeed|megatron|transformers|accelerate|lightning|jax|flax|tensorflow)/"
@@ -257,7 +260,7 @@ def _weight(sign: Sign | Step | Trace) -> str | bool:
         return True
     if isinstance(sign, Trace):
         return sign.at_us is not None and _TRAINER.search(sign.message) is not None
-    if sign.means in (Means.FACT, Means.FAILURE, Means.END, Means.STEP):
+    if sign.means in _ANYBODYS:
         return False
     return sign.at_us is not None or sign.pattern.name
 

@@ -32,8 +32,8 @@ class Launch:
 
     `begun_us` is when it began, None where the log does not tell; `is_met_training`: when it
     trained first, and what came before is not told. `seen_us` is the latest time that was told of
-    it. `writer` is the node or rank whose log it is. Steps are kept by rank: ranks tell theirs one
-    after another.
+    it. `restores_unknown`: it loaded a checkpoint whose step no line tells. `writer` is the node or
+    rank whose log it is. Steps are kept by rank: ranks tell theirs one after another.
     """
 
     def __init__(self, begun_us: int | None, writer: int | None = None) -> None:
@@ -50,6 +50,7 @@ class Launch:
         self._top = 0
         self._told_us = 0  # of the last progress
         self._untold: tuple[int, int, int | None] | None = None  # the progress since
+        self.restores_unknown = False
         self._restored: int | None = None
         self._first_step: int | None = None
         self._spans = Spans(writer)
@@ -86,6 +87,11 @@ class Launch:
         end = self._end
         is_early = end is not None and end.outcome not in (None, Outcome.COMPLETED)
         return is_early and self._top - self._ended_at <= _STEPS_TO_STOP
+
+    @property
+    def has_reached_a_step(self) -> bool:
+        """Whether a step of its own was told, or a save of one."""
+        return self._top > 0
 
     def hear(self, sign: Sign) -> list[Event]:
         """What a sign of this launch says has happened."""
@@ -132,6 +138,13 @@ class Launch:
         )
         counted = pl.when(pl.col("samples") >= 0).then("samples").alias("samples")
         return frame.select("at_us", pl.lit(str(_PROGRESS)).alias("event"), "step", counted)
+
+    def resume(self, step: int) -> list[Event]:
+        """Its steps show which one it restored, unless that is none."""
+        self.restores_unknown = False
+        if step < 1 or self.training_us is None:
+            return []
+        return [{"at_us": self.training_us, "event": EventKind.ALIVE, "resumed_from_step": step}]
 
     def trace(self, trace: Trace) -> list[Event]:
         """A rank raised."""
@@ -186,7 +199,7 @@ class Launch:
     def _training(self, sign: Sign) -> list[Event]:
         first_step = _number(sign, "first_step")
         if first_step is not None:
-            self._first_step = first_step
+            self._first_step, self.restores_unknown = first_step, False
             self._restored = first_step - 1 if first_step > 1 else None
         if sign.at_us is None or (self.training_us is not None and not self.is_trained):
             return self._other_rank(sign)
@@ -311,8 +324,9 @@ class Launch:
     def _restore(self, sign: Sign) -> None:
         step = _number(sign)
         # what is loaded once it is trained is its best model
-        if step is not None and not self.steps and not self.is_trained:
-            self._restored = step
+        if not self.steps and not self.is_trained:
+            self.restores_unknown |= step is None
+            self._restored = self._restored if step is None else step
 
     def _resumed(self, step: int, at_us: int) -> list[Event]:
         """The step that was restored, unless training began below it: then it was only a model."""

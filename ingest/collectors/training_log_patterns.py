@@ -70,6 +70,8 @@ class Means(StrEnum):
     EVALUATED = "evaluated"
     FAILURE = "failure"  # evidence of a failure
     END = "end"  # the launch ends
+    QUOTING = "quoting"  # what was written before is told again: of that failures alone count
+    QUOTED = "quoted"  # what comes next is not
 
 
 @dataclass(frozen=True, slots=True)

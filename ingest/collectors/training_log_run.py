@@ -30,7 +30,8 @@ from ingest.events import BUFFERED, Event, EventKind, Item
 _WHILE_TRAINING = frozenset(
     {Means.SAVING, Means.SAVED, Means.PERSISTED, Means.EVALUATING, Means.EVALUATED, Means.TRAINED}
 )
-_OF_STATE = frozenset({Means.SAVING, Means.SAVED, Means.PERSISTED, Means.LOADING, Means.LOADED})
+_OF_SAVES = frozenset({Means.SAVING, Means.SAVED, Means.PERSISTED})
+_OF_LOADS = frozenset({Means.LOADING, Means.LOADED})
 _BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
 _RANKS_APART_US = 60 * SECOND_US
 _LONGEST_STARTUP_US = 3_600 * SECOND_US
@@ -45,8 +46,8 @@ class Run:
     """What a log tells of one job, or of one job after another. `is_year_guessed`: some of its
     times tell no year. `has_steps`: some step was told; `has_trained`: some launch is known to have
     trained; `must_have_trained`: some launch saved, evaluated, or went on for over an hour;
-    `has_saved`: some line tells of a save or a load; `was_interrupted`: one that trained failed, or
-    was followed by another.
+    `has_saved`: some line tells of a save, or from which step a launch went on; `was_interrupted`:
+    one that trained failed, or was followed by another.
 
     The events of a launch are held until it trains: who it belongs to may be told after it began.
     """
@@ -76,6 +77,8 @@ class Run:
         self._earliest: Step | None = None  # of a launch whose beginning no line tells
         self._is_first = True  # no launch of the log is over
         self._bursts = Bursts()
+        self._tells_states = False  # what is saved, or the step of what is loaded
+        self._quoting_us: int | None = None  # since when it tells again what a rank wrote
         self.is_year_guessed = False
         self.has_steps = False
         self.has_trained = False
@@ -89,6 +92,12 @@ class Run:
         """What a sign says has happened. `first_us` is the first time that the log tells,
         `times_between` gives those that it tells between one and a line.
         """
+        if sign.means in (Means.QUOTING, Means.QUOTED):
+            is_begun = sign.means is Means.QUOTING
+            self._quoting_us = sign.at_us or sign.before_us if is_begun else None
+            return
+        if sign.means is not Means.FAILURE and self._is_quoted(sign.at_us):
+            return
         if sign.means is Means.FACT:
             if self._launch is not None and self._is_of_next(self._launch, sign.told):
                 over_us, begun_us = _parted(self._launch, sign, times_between)
@@ -101,7 +110,9 @@ class Run:
             return
         self.is_year_guessed |= sign.is_year_guessed
         self.must_have_trained |= sign.means in _WHILE_TRAINING
-        self.has_saved |= sign.means in _OF_STATE
+        is_known_load = sign.means in _OF_LOADS and "step" in sign.told
+        self._tells_states |= sign.means in _OF_SAVES or is_known_load
+        self.has_saved |= self._tells_states
         launch = self._launch
         is_met = False
         if launch is None or self._begins(launch, sign):
@@ -124,6 +135,8 @@ class Run:
 
     def has_told(self, step: Step) -> bool:
         """Whether its rank has told that step already, or a later one."""
+        if self._is_quoted(step.at_us):
+            return False
         return self._launch is not None and self._launch.steps.get(step.label, 0) >= step.step > 0
 
     def settle(self) -> Iterator[Event]:
@@ -139,7 +152,7 @@ class Run:
     def step(self, step: Step, first_us: int | None) -> Iterable[Event]:
         """What a step says has happened; step 0 is told before any is done."""
         number = step.step
-        if not number:
+        if not number or self._is_quoted(step.at_us):
             return ()
         self.has_steps = True
         launch = self._launch or self._open(None)
@@ -157,7 +170,8 @@ class Run:
         if self._held is not None:
             self.is_year_guessed |= step.is_year_guessed
             self._held += launch.step(step)
-            return () if self._waits_to_begin(launch, step, first_us) else self._decide(launch)
+            waits = self._waits_to_resume if launch.begun_us else self._waits_to_begin
+            return () if waits(launch, step, first_us) else self._decide(launch)
         events = launch.step(step)
         for event in events:
             event.update(self._who)
@@ -173,6 +187,7 @@ class Run:
             if (
                 launch is None
                 or self._held is not None
+                or self._quoting_us is not None
                 or steps.label in self._doubtful
                 or len(launch.steps) > _MOST_RANKS
                 or not launch.goes_on(steps.label, first)
@@ -222,6 +237,16 @@ class Run:
         if self._launch is not None and self._bursts.are_most:
             at_us = self._launch.seen_us
             yield from self._placed([{"at_us": at_us, "event": EventKind.ALIVE, "stage": BUFFERED}])
+
+    def _is_quoted(self, at_us: int | None) -> bool:
+        """Whether what is told now was told before. A launcher that is killed may tell no end of
+        it: what is told over a minute later is new.
+        """
+        if self._quoting_us is None:
+            return False
+        if at_us is not None and at_us - self._quoting_us > _RANKS_APART_US:
+            self._quoting_us = None
+        return self._quoting_us is not None
 
     def _learn(self, told: dict[str, str]) -> None:
         """What differs from what a launch has said of itself is said of the next."""
@@ -280,7 +305,8 @@ class Run:
         if launch.steps or launch.training_us is None or sign.at_us is None:
             return bool(launch.steps) and (sign.at_us or 0) >= launch.stepped_us
         # its steps are told without times
-        return sign.at_us - launch.training_us > _RANKS_APART_US
+        is_past = launch.has_reached_a_step and sign.at_us > launch.seen_us
+        return is_past or sign.at_us - launch.training_us > _RANKS_APART_US
 
     def _launches_again(self, launch: Launch, sign: Sign) -> bool:
         """Ranks tell the same launch one after another, and what one of them buffers comes late."""
@@ -318,6 +344,23 @@ class Run:
             is_near = training_us - first_us <= _LONGEST_STARTUP_US
             launch.begun_us = min(first_us, training_us) if is_near else training_us
             launch.is_met_training = launch.begun_us == training_us
+        return False
+
+    def _waits_to_resume(self, launch: Launch, step: Step, _first_us: int | None) -> bool:
+        """Whether the next step may tell from which step a launch went on that restored a
+        checkpoint no line tells the step of, in a log that tells of no save: the one that would be
+        told before its first, of steps that are told at one distance.
+        """
+        if self._is_first or self._tells_states or not launch.restores_unknown:
+            return False
+        first = self._earliest = self._earliest or step
+        if len(self._held or ()) > _MOST_HELD:
+            return False
+        if step.label != first.label or step.step <= first.step:
+            return True
+        resumed = launch.resume(2 * first.step - step.step)
+        self.has_saved |= bool(resumed)
+        self._held = [*(self._held or ()), *resumed]
         return False
 
     def _falls(self, launch: Launch, step: Step, last: int) -> bool:

@@ -22,7 +22,6 @@ from ingest.collectors.lines import (
     pieces,
     said,
     split_bar,
-    split_label,
     split_time,
     torn_apart,
     without_colours,
@@ -211,15 +210,15 @@ class Signs:
         """
         if len(self._totals) < _MOST_BARS:
             self._totals.update(total.decode() for total in _BEGUN.findall(line))
-        label, first = split_label(told[0]) if told else (NOBODY, b"")
-        drawn = _drawn([first, *told[1:]] if first.strip() else told[1:])
+        first = said(told[0][:_LONGEST_LINE] if told else b"", self._clock)
+        drawn = _drawn([first.text, *told[1:]] if first.text.strip() else told[1:])
         if drawn is None:
             return
         before, self._drawn = self._drawn, int(drawn["step"])
         if drawn.pop("total", "") not in self._totals:
             drawn = {"step": drawn["step"]}
         if self._drawn > before:
-            yield Sign(Means.STEP, number, None, None, label, _DRAWN, drawn, "", False)
+            yield Sign(Means.STEP, number, None, None, first.label, _DRAWN, drawn, "", False)
 
     def _stamp(self, told: list[bytes]) -> Said | None:
         """What was put before a whole line once it was written: the time of its last piece."""

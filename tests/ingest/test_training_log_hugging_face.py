@@ -215,6 +215,7 @@ def test_a_save_is_written_where_a_step_is_done_after_it_that_tells_no_time(
         pytest.param(f"{_BAR.format(20)}{_BAR.format(24)}{_BAR.format(25)}", True, id="bars"),
         pytest.param(f"{_BAR.format(23)}Terminated", True, id="a word behind it"),
         pytest.param(f"[default0]:{_BAR.format(20)}{_BAR.format(23)}", True, id="a label before"),
+        pytest.param(f"2026-03-01T10:01:12+0000 {_BAR.format(23)}", True, id="a time before"),
         pytest.param(_BAR.format(22), False, id="drawn again"),
         pytest.param("\rWriting model shards:  90%|███| 90/99 [00:10<00:01,  9.00it/s]", False,
                      id="of files"),
@@ -264,6 +265,20 @@ def test_a_trainer_was_alive_for_as_long_as_its_bar_says(
     )
 
     assert last == since(told[-1])
+
+
+@pytest.mark.parametrize(("step", "begun"), [(20, [0.0, 40.0]), (None, [0.0])])
+def test_a_trainer_that_has_saved_a_step_and_begins_to_train_is_another_launch(
+    step: int | None, begun: list[float]
+) -> None:
+    time = "2026-03-01 10:00:{},000 - INFO - "
+    told = read(
+        time.format("00") + "***** Running training *****",
+        time.format("20") + f"Saving current state to /c/{f'step_{step}' if step else 'last'}",
+        time.format("40") + "***** Running training *****",
+    )
+
+    assert begun == [since(event) for event in told if event.get("phase") == "training"]
 
 
 def test_a_bar_says_nothing_of_a_trainer_whose_steps_tell_times() -> None:

@@ -23,6 +23,22 @@ from tests.ingest.trainer_logs import (
 from tests.queries.engine import ingest, rows
 
 
+def test_a_process_of_jax_begins_when_it_looks_for_its_devices() -> None:
+    backend = "] Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so"
+    told = read(
+        "2026-03-01T10:00:00Z I0301 10:00:00.1 7 xla_bridge.py:849" + backend,
+        "2026-03-01T10:01:00Z step 10 loss 0.5",
+        "2026-03-01T10:02:00Z step 20 loss 0.4",
+        "2026-03-01T10:02:05Z I0301 10:02:05.1 7 base_layout.py:51] Stored the layout",
+        "2026-03-01T10:03:00Z I0301 10:03:00.1 9 xla_bridge.py:849" + backend,
+        # the longest pause of all
+        "2026-03-01T10:06:00Z [process=0] Started load checkpoint @ /c/20.",
+        "2026-03-01T10:07:00Z step 30 loss 0.3",
+    )
+
+    assert [0.0, 180.0] == [since(event) for event in of(told, "attempt_start")]
+
+
 @pytest.mark.parametrize(
     ("mode", "blocked", "written"),
     [("async", (20.0, 21.5), [(21.5, 26.0)]), ("sync", (20.0, 26.0), [])],

@@ -245,6 +245,73 @@ def test_composer_tells_its_steps_and_what_lies_between_them(
     assert ["failed", "completed"] == [event["outcome"] for event in of(told, "attempt_end")]
 
 
+def _composer_that_goes_on(*between: str, first: int = 30) -> list[str]:
+    time, at = "2026-03-01T10:{}:00", "2026-03-01T10:{}:00+0000 "
+    trainer = "composer.trainer.trainer"
+    return [
+        _of_composer(time.format("00"), trainer, "Run name: llm"),
+        *(at.format(f"{step:02}") + f"[batch={step}/1000]:" for step in (5, 10, 15, 20)),
+        *between,
+        _of_composer(time.format("32"), trainer, "Run name: llm"),
+        _of_composer(time.format("33"), trainer, "Loading checkpoint from /c/latest-rank0.pt"),
+        at.format("37") + f"[batch={first}/1000]:",
+        at.format("38") + f"[batch={first + 5}/1000]:",
+    ]
+
+
+@pytest.mark.parametrize("first", [15, 20, 10])
+def test_steps_show_what_was_restored_where_a_log_tells_of_no_save(
+    first: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = read(*_composer_that_goes_on(first=first))
+
+    assert [(37 * 60.0, first - 5)] == resumed(told)
+    assert "" == caplog.text
+
+
+def test_steps_that_are_counted_from_the_first_show_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = read(*_composer_that_goes_on(first=5))
+
+    assert [] == resumed(told)
+    assert "all that it trained before an interruption counts as unsaved" in caplog.text
+
+
+def test_where_a_log_tells_of_saves_its_steps_show_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    saved = "Checkpoint locally saved to /c/latest-rank0.pt"
+    saver = "composer.callbacks.checkpoint_saver"
+    told = read(
+        *_composer_that_goes_on(_of_composer("2026-03-01T10:21:00", saver, saved), first=20)
+    )
+
+    assert [] == resumed(told)
+    assert "" == caplog.text
+
+
+def test_what_a_killed_launcher_was_telling_again_is_over_after_a_minute() -> None:
+    at = "2026-03-01T10:21:00+0000 "
+    told = read(
+        *_composer_that_goes_on(
+            f"{at}----------Begin global rank 1 STDERR----------",
+            _of_composer("2026-03-01T10:21:00", "composer.trainer.trainer", "Run name: llm"),
+            f"{at}[batch=5/1000]:",
+            f"{at}[batch=10/1000]:",
+            f"{at}Traceback (most recent call last):",
+            f"{at}ValueError: a bad batch",
+            first=20,
+        )
+    )
+
+    assert [0.0, 32 * 60.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [5, 10, 15, 20, 20, 25] == [step for _, step in steps(told)]
+    assert ["ValueError: a bad batch"] == [
+        event["message"].partition("\n")[0] for event in of(told, "failure")
+    ]
+
+
 def test_litgpt_counts_steps_and_not_the_batches_that_they_gather() -> None:
     step = "Epoch 1 | iter {} step {} | loss train: 9.8, val: n/a | iter time: 400.12 ms (step)"
     told = read(

@@ -131,3 +131,51 @@ def test_olmo_core_that_is_stopped_twice_under_an_agent_that_keeps_to_warnings(
         assert times(launch, "end")[0] == pytest.approx(attempt["ended"], abs=0.5)
     # each saves once more before it stops
     assert [0.0, 0.0, 0.0] == [attempt["unsaved_seconds"] for attempt in told]
+
+
+def test_composer_whose_launcher_tells_again_what_a_dead_rank_had_written(
+    warehouse: Path,
+) -> None:
+    told = attempts(warehouse, "composer")
+    first, second, _ = launches("composer")
+
+    assert ["lost", "failed"] == [attempt["outcome"] for attempt in told[:2]]
+    for launch, attempt in zip(launches("composer"), told, strict=True):
+        assert evaluated(launch) == pytest.approx(attempt["evaluation_seconds"], abs=0.05)
+    # no line tells of a save or of the step that was restored; some steps are told
+    for launch, attempt in zip((first, second), told, strict=False):
+        lost = attempt["ended"] - times(launch, "saving")[-1]
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=3)
+
+
+def test_timm_that_is_killed_and_resumed_by_torchrun(warehouse: Path) -> None:
+    first, second = launches("timm")
+    killed, resumed = attempts(warehouse, "timm")
+
+    assert ["lost", "completed"] == [killed["outcome"], resumed["outcome"]]
+    # those between its epochs alone are told
+    assert [2, 2] == [killed["checkpoint_saves"], resumed["checkpoint_saves"]]
+    assert times(second, "train_begin")[0] == pytest.approx(resumed["trained"], abs=0.1)
+    down = times(second, "train_begin")[0] - times(first, "step")[-1]
+    assert down == pytest.approx(resumed["ttr_seconds"], abs=1)
+
+
+def test_a_loop_of_accelerate_whose_steps_its_bar_alone_tells(warehouse: Path) -> None:
+    first, second, third = launches("accelerate")
+    killed, failed, resumed = attempts(warehouse, "accelerate")
+    apart = 2.0  # its bar and its own times tell whole seconds
+
+    assert ["lost", "lost"] == [killed["outcome"], failed["outcome"]]
+    assert "python_exception" == failed["failure_category"]
+    # nothing was told behind the last save, so it may have been cut off
+    saves = [len(times(launch, "saved")) for launch in (first, second, third)]
+    told = [attempt["checkpoint_saves"] for attempt in (killed, failed, resumed)]
+    assert [*saves[:2], saves[2] - 1] == told
+    for launch, attempt in ((first, killed), (second, failed)):
+        # each save sleeps behind the last line that tells of it
+        assert attempt["checkpoint_save_seconds"] < seconds(launch, "saving", "saved")
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=apart)
+    lost = times(first, "step")[-1] - times(first, "saving")[-1]
+    assert lost == pytest.approx(killed["unsaved_seconds"], abs=apart)
+    down = times(second, "train_begin")[0] - times(first, "step")[-1]
+    assert down == pytest.approx(failed["ttr_seconds"], abs=apart)
