@@ -22,6 +22,8 @@ from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 _LOG = logging.getLogger("ingest")
 
 _DAY_US = 86_400 * SECOND_US
+_QUARTER_US = 900 * SECOND_US
+_BESIDE_US = 60 * SECOND_US
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _YEARS_TRIED = 9  # two 29ths of February are at most eight years apart
@@ -356,6 +358,14 @@ def split_time(text: bytes, clock: Clock) -> Time | None:
         return None
     day = found["glog_day"] or found["short_day"]
     return Time(at_us, text[found.end() :], day is not None and len(day) < len(b"20260301"))
+
+
+def zones_apart_us(at_us: int, stamp_us: int) -> int:
+    """How far the zone of a time that tells none is from the one that a stamp beside it tells:
+    whole quarters of an hour, 0 where they are not a minute near to that.
+    """
+    apart_us = _QUARTER_US * round((stamp_us - at_us) / _QUARTER_US)
+    return apart_us if abs(stamp_us - at_us - apart_us) <= _BESIDE_US else 0
 
 
 def said(line: bytes, clock: Clock) -> Said:

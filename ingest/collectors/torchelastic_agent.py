@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ingest.collectors import torchelastic_launches as launches
-from ingest.collectors.lines import Clock, said, split_time
+from ingest.collectors.lines import Clock, said, split_time, zones_apart_us
 from ingest.collectors.torchelastic_failures import Failure
 from ingest.collectors.torchelastic_launches import Launch, Stop
 from ingest.collectors.torchelastic_runs import usable
@@ -63,7 +63,8 @@ _REAPED = re.compile(rb"Reaping worker_(?:p?id)=\[(\d{1,18})\]")
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of an agent. `place`: where in its line it begins. `pid` is its process, or a
-    thread in older releases.
+    thread in older releases. `apart_us`: how far its own time was moved to the zone of the stamp
+    before it, None where there is none.
     """
 
     line: int
@@ -74,6 +75,7 @@ class Message:
     text: bytes
     is_glog: bool
     is_year_guessed: bool
+    apart_us: int | None
 
     @property
     def is_undated(self) -> bool:
@@ -156,21 +158,29 @@ def note(text: bytes, launch: Launch) -> bool:
 def _message(
     number: int, head: re.Match[bytes], before: bytes, text: bytes, clock: Clock
 ) -> Message:
-    """`before` is what a pipe or a container's runtime put before its line."""
+    """`before` is what a pipe or a container's runtime put before its line. A time there may tell
+    the zone and the year that the agent's own lacks.
+    """
     time = next((told for told in head.group("glog", "bracket", "old", "fork") if told), b"")
     modules = head.group("file", "logger", "name", "plain")
     module = next((told.decode() for told in modules if told), _FORK)
-    told = split_time(time, clock) if time else said(before, clock)
+    stamp = said(before, clock)
+    own = split_time(time, clock) if time else None
+    told = own or stamp
+    apart_us = None
+    if own is not None and stamp.at_us is not None and not stamp.is_year_guessed:
+        apart_us = zones_apart_us(own.at_us, stamp.at_us)
     pid = head["pid"] or head["fork_pid"]
     return Message(
         number,
         head.start(),
-        told.at_us if told else None,
+        None if told.at_us is None else told.at_us + (apart_us or 0),
         pid.decode() if pid else None,
         module,
         text,
         is_glog=head["glog"] is not None,
-        is_year_guessed=told is not None and told.is_year_guessed,
+        is_year_guessed=told.is_year_guessed and apart_us is None,
+        apart_us=apart_us,
     )
 
 

@@ -94,6 +94,7 @@ class Reader:
     _training: Training = field(default_factory=Training)
     _pauses: list[Pause] = field(default_factory=list)
     _is_stamped: bool = False
+    _apart_us: int = 0  # from the zone that is taken for times to that of the stamps
     _hosts: set[str] = field(default_factory=set)  # that labels name
     opened_us: int | None = None  # when what was launched last began to write, unless it said so
     is_opened: bool = False  # the next lines tell it
@@ -306,6 +307,8 @@ class Reader:
         self.is_year_guessed = self.is_year_guessed or message.is_year_guessed
         self.is_undated = self.is_undated or message.is_undated
         self.is_timeless = self.is_timeless or message.at_us is None
+        if message.apart_us is not None:
+            self._apart_us = message.apart_us
         if message.at_us is not None:
             self._spoke.append((message.line, message.at_us))
         key = (label.rank, label.host, message.pid)
@@ -512,6 +515,8 @@ class Reader:
     def _entry(self, entry: Entry) -> Iterator[Event]:
         """A worker in the last table. Its error file's path says which run and generation it is."""
         run_id, generation, _ = run_in_path(entry.error_file)
+        if entry.failure.at_us is not None:
+            entry.failure.at_us += self._apart_us
         launch = self._last
         if launch is None:
             launch = self._last = self._new(("table",), is_logged=True)
@@ -539,13 +544,14 @@ class Reader:
             return
         outcome = Outcome.CANCELLED if why is None else _OUTCOMES.get(why, Outcome.FAILED)
         message = text.decode("utf-8", "replace").strip()
-        stop = Stop(time.at_us, number, outcome=outcome, message=message)
+        at_us = time.at_us + self._apart_us
+        stop = Stop(at_us, number, outcome=outcome, message=message)
         current = self._current()
         for launch in current:
             launches.halt(launch, stop)
         if not self._launches:
             told: Event = {
-                "at_us": time.at_us,
+                "at_us": at_us,
                 "event": EventKind.ATTEMPT_END,
                 "outcome": outcome,
                 "message": message,

@@ -153,13 +153,19 @@ class Launch:
     def close(self, last_us: int | None) -> list[Event]:
         """The launch is over, or its log ends; `last_us` is the last time that the log tells."""
         over = [] if self.steps else self._spans.forgotten(last_us or self.seen_us)
-        events = [*over, *self._spans.close(), *self._died()]
+        end = self._goal or self._end
+        is_complete = end is not None and end.outcome is Outcome.COMPLETED
+        left_us = self._spans.unfinished_us if is_complete else None
+        events = [*over, *self._spans.close(is_complete=is_complete), *self._died()]
+        if left_us is not None and self.training_us is not None and not self.is_trained:
+            # after what it did last it may have trained or not
+            events.append(_phase(EventKind.PHASE_END, Phase.TRAINING, left_us))
         if self._restored is not None and self.seen_us:
             events += self._resumed(self._restored, self.training_us or self.seen_us)
         self.seen_us = max(self.seen_us, self._spans.latest_us, last_us or 0)
         if self.seen_us:
             # a run that reached its goal is complete even if its processes were then killed
-            events.append(last_word(self._goal or self._end, self.seen_us))
+            events.append(last_word(end, self.seen_us))
         return self._told(events)
 
     def _died(self) -> list[Event]:

@@ -24,7 +24,7 @@ from ingest.collectors.training_log_signs import COUNTS, Sign
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.collectors.units import SECOND_US
-from ingest.events import BUFFERED, Event, EventKind, Item
+from ingest.events import BUFFERED, Event, EventKind, Item, Outcome
 
 # what is told of no launch that still starts up
 _WHILE_TRAINING = frozenset(
@@ -45,9 +45,9 @@ TimesBetween = Callable[[int, int], list[int]]
 class Run:
     """What a log tells of one job, or of one job after another. `is_year_guessed`: some of its
     times tell no year. `has_steps`: some step was told; `has_trained`: some launch is known to have
-    trained; `must_have_trained`: some launch saved, evaluated, or went on for over an hour;
-    `has_saved`: some line tells of a save, or from which step a launch went on; `was_interrupted`:
-    one that trained failed, or was followed by another.
+    trained; `must_have_trained`: some launch saved, evaluated, completed, or went on for over an
+    hour; `has_saved`: some line tells of a save, or from which step a launch went on;
+    `was_interrupted`: one that trained failed, or was followed by another.
 
     The events of a launch are held until it trains: who it belongs to may be told after it began.
     """
@@ -109,7 +109,8 @@ class Run:
             yield from self._placed([] if self._launch is None else self._launch.hear(sign))
             return
         self.is_year_guessed |= sign.is_year_guessed
-        self.must_have_trained |= sign.means in _WHILE_TRAINING
+        is_complete = sign.outcome is Outcome.COMPLETED
+        self.must_have_trained |= is_complete or sign.means in _WHILE_TRAINING
         is_known_load = sign.means in _OF_LOADS and "step" in sign.told
         self._tells_states |= sign.means in _OF_SAVES or is_known_load
         self.has_saved |= self._tells_states

@@ -25,6 +25,7 @@ from ingest.collectors.lines import (
     split_time,
     torn_apart,
     without_colours,
+    zones_apart_us,
 )
 from ingest.collectors.training_log_patterns import Means, Pattern, Patterns
 from ingest.collectors.training_log_shapes import Shapes, Step
@@ -307,10 +308,13 @@ class Signs:
         before_us = self._time_before(index) if told.at_us is None else None
         groups = match.groupdict()
         inside = split_time(groups["at"], self._clock) if groups.get("at") else None
+        at_us = told.at_us if inside is None else inside.at_us
+        if inside is not None and told.at_us is not None:
+            at_us = inside.at_us + zones_apart_us(inside.at_us, told.at_us)
         return Sign(
             pattern.means,
             number,
-            inside.at_us if inside else told.at_us,
+            at_us,
             before_us,
             told.label,
             pattern,

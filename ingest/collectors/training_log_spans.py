@@ -187,11 +187,21 @@ class Spans:
             and span.step < step
         ]
 
-    def close(self) -> list[Event]:
-        """The launch is over: what was not done by then stays without an end, and so does what
-        was still being written, where a line would have told that it is written.
+    @property
+    def unfinished_us(self) -> int | None:
+        """The last that was told of what goes on."""
+        return max((span.told_us for span in self._open.values() if not span.is_done), default=None)
+
+    def close(self, *, is_complete: bool) -> list[Event]:
+        """The launch is over: what was not done by then stays without an end, unless all that it
+        had to do is done, and so does what was still being written, where a line would have told
+        that it is written.
         """
-        done = [self._close(key) for key, span in list(self._open.items()) if span.is_done]
+        done = [
+            self._close(key)
+            for key, span in list(self._open.items())
+            if span.is_done or is_complete
+        ]
         unwritten = [
             self._upload(EventKind.PHASE_START, save.from_us, save.label, step)
             for step, save in self._being_written.items()

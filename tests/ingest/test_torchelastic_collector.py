@@ -245,6 +245,32 @@ def test_a_pipe_that_puts_a_time_before_each_line_hides_no_cause(
     assert lives(plain) == lives(told)
 
 
+@pytest.mark.parametrize(
+    ("stamp", "hours"),
+    [
+        ("2026-11-20T05:42:20.123-0800 ", 8),
+        ("2026-11-20T05:42:20.123+05:30 ", -5.5),
+        ("2026-11-20T05:42:20.123-0800 trainer-1  | ", 8),
+        ("2026-11-20 05:42:20.123 ", 0),
+        ("2026-11-20T06:05:00+0000 ", 0),  # what waited in a pipe for that long says no zone
+    ],
+)
+def test_an_agent_is_in_the_zone_that_a_pipe_puts_before_its_lines(
+    tmp_path: Path, stamp: str, hours: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = [*begins(0), *starts(2), *fails(50, 1)]
+    log += table((0, 1, "2026-11-20_05:42:20", "ValueError: no shard"))
+    lines = "\n".join(log).split("\n")
+    plain = lives(events_of(written(tmp_path, *lines)))
+    caplog.clear()
+    told = lives(
+        events_of(written(tmp_path, *(stamp + line for line in lines), name="stamped.log"))
+    )
+
+    assert [(at + hours * 3600, *rest) for at, *rest in plain] == told
+    assert "its times tell no year" not in caplog.text
+
+
 def test_workers_are_shut_down_from_when_they_are_told_to_stop(tmp_path: Path) -> None:
     stop = glog(190, "elastic/multiprocessing/api", "Sending process 1 closing signal SIGTERM")
     log = [*begins(0), *starts(2), *fails(140, -9, left=3, stops=30), *starts(150, restart=1)]

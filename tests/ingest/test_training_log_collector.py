@@ -903,6 +903,17 @@ def test_a_log_whose_steps_tell_a_time_and_no_number_says_that(
     assert "tells a time" not in caplog.text
 
 
+def test_slurm_cancels_a_job_in_the_zone_that_a_pipe_puts_before_its_lines() -> None:
+    told = read(
+        "2026-03-01T15:30:00+0530 step 10 loss 2.5",
+        "2026-03-01T15:31:00+0530 step 20 loss 2.4",
+        "2026-03-01T15:31:30+0530 slurmstepd: error: *** JOB 1153 ON n2 CANCELLED AT "
+        "2026-03-01T15:31:30 DUE TO PREEMPTION ***",
+    )
+
+    assert [(90.0, "preempted")] == [(since(e), e["outcome"]) for e in of(told, "attempt_end")]
+
+
 @pytest.mark.parametrize(
     ("line", "is_told_of"),
     [
@@ -910,6 +921,8 @@ def test_a_log_whose_steps_tell_a_time_and_no_number_says_that(
         ("2026-03-01 11:00:01 Loaded checkpoint /ckpt/ba20", True),
         ("2026-03-01 10:20:00 Loaded checkpoint /ckpt/ba20", False),  # it may still start up
         ("2026-03-01 10:20:00 step 20 loss 2.5", False),
+        ("2026-03-01 10:20:00 [launch.py:285:main] Process 7 exits successfully.", True),
+        ("2026-03-01 10:20:00 [launch.py:259:main] ['p'] exits with return code = 1", False),
     ],
 )
 def test_a_log_that_trained_and_of_which_no_line_is_known_to_say_so_is_told_of(

@@ -183,6 +183,36 @@ def test_a_log_of_deepspeed_tells_saves_and_the_signal_that_ended_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("end", "saves"),
+    [
+        ("[INFO] [launch.py:285:main] Process 7 exits successfully.", [("end", 161.1)]),
+        ("[ERROR] [launch.py:259:main] ['python3'] exits with return code = 1", []),
+    ],
+)
+def test_what_a_run_that_came_to_its_end_saved_last_is_over_with_the_last_that_was_told_of_it(
+    end: str, saves: list[tuple[str, float]]
+) -> None:
+    """DeepSpeed 0.19 tells no end of a save."""
+    told = read(
+        *DEEPSPEED.splitlines()[:-8],
+        f"[2026-03-01 10:04:00,000] {end}",
+    )
+    ends = [
+        ("end", since(event))
+        for event in told
+        if event["event"] == "phase_end" and event["phase"] == "checkpoint_save"
+    ]
+
+    assert saves == ends
+    # whether it trained after that no line tells
+    assert saves == [
+        ("end", since(event))
+        for event in told
+        if event["event"] == "phase_end" and event["phase"] == "training"
+    ]
+
+
+@pytest.mark.parametrize(
     ("lines", "saves", "uploads"),
     [
         (

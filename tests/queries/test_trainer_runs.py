@@ -179,3 +179,20 @@ def test_a_loop_of_accelerate_whose_steps_its_bar_alone_tells(warehouse: Path) -
     assert lost == pytest.approx(killed["unsaved_seconds"], abs=apart)
     down = times(second, "train_begin")[0] - times(first, "step")[-1]
     assert down == pytest.approx(failed["ttr_seconds"], abs=apart)
+
+
+def test_deepspeed_that_tells_no_end_of_a_save(warehouse: Path) -> None:
+    first, second, third = launches("deepspeed")
+    told = attempts(warehouse, "deepspeed")
+    killed, failed, _ = told
+
+    assert ["lost", "failed", "completed"] == [attempt["outcome"] for attempt in told]
+    for launch, attempt in zip((first, second, third), told, strict=True):
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        # each sleeps once it is written
+        assert attempt["checkpoint_save_seconds"] < seconds(launch, "saving", "saved")
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.5)
+    lost = killed["ended"] - times(first, "saving")[-1]
+    assert lost == pytest.approx(killed["unsaved_seconds"], abs=0.1)
+    down = times(second, "train_begin")[0] - times(first, "step")[-1]
+    assert down == pytest.approx(failed["ttr_seconds"], abs=0.5)
