@@ -170,12 +170,14 @@ class Reader:
         again.is_anew = of is not None and self._training.comes_back(again.at_us, of, self._pauses)
 
     def of_begin(self, at_us: int) -> None:
-        """The trainer begins. Where all agents that had begun by then are gone or were stopped, it
-        is one's that says nothing of its begin, for it keeps to warnings: that of the next that
-        is stopped, else of one that says nothing at all.
+        """The trainer begins. Where all agents that had begun by then are gone or were stopped, or
+        all began with the trainer later, it is one's that says nothing of its begin, for it keeps
+        to warnings: that of the next that is stopped, else of one that says nothing at all.
         """
         begun = [launch for launch in self._begun if (launch.began_us or at_us) < at_us]
-        if not begun or not all(_is_over_by(launch, at_us) for launch in begun):
+        if begun and not all(_is_over_by(launch, at_us) for launch in begun):
+            return
+        if not begun and not all(_began_after(launch, at_us) for launch in self._begun):
             return
         stopped = [
             launch
@@ -603,6 +605,11 @@ class Reader:
                 if failure.local_rank is None:
                     failure.local_rank = place.local_rank
                 yield self._loose(launches.loose_failure(failure, place.generation, None))
+
+
+def _began_after(launch: Launch, at_us: int) -> bool:
+    """Whether an agent that does not tell its begin began with a trainer, later than at a time."""
+    return not launch.is_begin_told and launch.began_us is not None and launch.began_us > at_us
 
 
 def _is_over_by(launch: Launch, at_us: int) -> bool:

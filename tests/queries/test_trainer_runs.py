@@ -196,3 +196,19 @@ def test_deepspeed_that_tells_no_end_of_a_save(warehouse: Path) -> None:
     assert lost == pytest.approx(killed["unsaved_seconds"], abs=0.1)
     down = times(second, "train_begin")[0] - times(first, "step")[-1]
     assert down == pytest.approx(failed["ttr_seconds"], abs=0.5)
+
+
+def test_a_torchrun_that_was_killed_said_nothing_and_the_next_says_that_its_workers_died(
+    warehouse: Path,
+) -> None:
+    (first, _) = launches("llama_factory")
+    killed, failed = attempts(warehouse, "llama_factory")
+
+    assert ["lost", "failed"] == [killed["outcome"], failed["outcome"]]
+    assert times(first, "train_begin")[0] == pytest.approx(killed["trained"], abs=0.1)
+    assert len(times(first, "saved")) == killed["checkpoint_saves"]
+    assert evaluated(first) == pytest.approx(killed["evaluation_seconds"], abs=0.1)
+    lost = times(first, "step")[-1] - times(first, "saving")[-1]
+    assert lost == pytest.approx(killed["unsaved_seconds"], abs=0.5)
+    # it could not load what the first had saved
+    assert (0.0, None) == (failed["effective_seconds"], failed["trained"])
