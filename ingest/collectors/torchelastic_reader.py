@@ -130,7 +130,11 @@ class Reader:
             self._whole.append(line if self._whole_size <= _WHOLE_FILE else b"")
             return
         self._before = before
-        for piece in pieces(line):
+        told = pieces(line)
+        if len(told) > 1 and HEADER in told[-1]:  # a time, a bar, and what breaks off in it
+            stamp, rest = told[0], split_bar(told[-1])[1]
+            self._is_stamped = self._is_stamped or is_stamped(without_colours(stamp + rest))
+        for piece in told:
             yield from self._piece(number, without_colours(piece))
 
     @property

@@ -26,7 +26,7 @@ from ingest.collectors.training_log_signs import Sign, Signs
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.errors import UnreadableDump
-from ingest.events import BUFFERED, Event, EventKind, Item, Outcome, Rejected, Says
+from ingest.events import BUFFERED, Event, EventKind, Item, Outcome, Phase, Rejected, Says
 
 _Item = TypeVar("_Item")
 _LOG = logging.getLogger("ingest")
@@ -190,18 +190,19 @@ def trainer_events(
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
+    keys: set[str] = set()
     for told in signs.read(dump.lines()):
         if isinstance(told, Step) and run.has_told(told):
-            yield from _trainers_own(run.settle())
+            yield from _trainers_own(run.settle(), keys)
             again = Again(told.at_us)
             yield again
             if again.is_anew:
-                yield from _trainers_own(run.begin_anew(told))
-        yield from _trainers_own(_of_one(signs, run, told))
+                yield from _trainers_own(run.begin_anew(told), keys)
+        yield from _trainers_own(_of_one(signs, run, told), keys)
         if isinstance(told, Sign) and told.means is Means.FAILURE:
             yield told
-    yield from _trainers_own(run.close(signs.last_us(), signs.first_us))
-    yield from _trainers_own(_late(dump, run))
+    yield from _trainers_own(run.close(signs.last_us(), signs.first_us), keys)
+    yield from _trainers_own(_late(dump, run), keys)
 
 
 def trainer_began_us(
@@ -212,14 +213,31 @@ def trainer_began_us(
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
-    told = _events(signs, run, signs.read(lines))
-    begun = [event["at_us"] for event in told if event["event"] == EventKind.ATTEMPT_START]
+    keys: set[str] = set()
+    begun = []
+    for event in _events(signs, run, signs.read(lines)):
+        has_others = bool(keys)
+        # the first may have begun long before, where it was met training
+        is_later = _is_first(event, keys) and has_others
+        if is_later or event["event"] == EventKind.ATTEMPT_START:
+            begun.append(event["at_us"])
     return max((at_us for at_us in begun if at_us < until_us), default=None)
 
 
-def _trainers_own(events: Iterable[Event]) -> Iterator[Event | Begun]:
+def _is_first(event: Event, keys: set[str]) -> bool:
+    """Whether an event is the first of its launch; `keys` are those of the launches before."""
+    key = event.get("run_key")
+    if key is None or key in keys:
+        return False
+    keys.add(key)
+    return True
+
+
+def _trainers_own(events: Iterable[Event], keys: set[str]) -> Iterator[Event | Begun]:
+    """`keys` are those of the launches that were told of before."""
     for event in events:
-        if event["event"] == EventKind.ATTEMPT_START:
+        is_met = _is_first(event, keys) and event.get("phase") == Phase.TRAINING
+        if is_met or event["event"] == EventKind.ATTEMPT_START:
             yield Begun(event["at_us"])
         is_done = event.get("outcome") == Outcome.COMPLETED
         is_of_state = "resumed_from_step" in event or event.get("stage") == BUFFERED

@@ -212,3 +212,17 @@ def test_a_torchrun_that_was_killed_said_nothing_and_the_next_says_that_its_work
     assert lost == pytest.approx(killed["unsaved_seconds"], abs=0.5)
     # it could not load what the first had saved
     assert (0.0, None) == (failed["effective_seconds"], failed["trained"])
+
+
+def test_launches_of_torchrun_that_begin_with_their_train_loop(warehouse: Path) -> None:
+    (first, second, third) = launches("accelerate_torchrun")
+    told = attempts(warehouse, "accelerate_torchrun")
+
+    assert ["lost", "failed"] == [attempt["outcome"] for attempt in told[:2]]
+    for launch, attempt in zip((first, second, third), told, strict=True):
+        # the line that it is met with is before its first load
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=1.5)
+    # the exception of rank 0 breaks off in its bar
+    assert "unhandled_runtime_error" == told[1]["failure_category"]
+    assert "RuntimeError: boom" in told[1]["failure_evidence"]
+    assert (None, 2) == (told[0]["tts_seconds"], told[0]["checkpoint_saves"])
