@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +110,13 @@ def _built(pickled: bytes, sequence: int) -> tuple[bytes, bytes]:
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "serving.duckdb")
-        # one thread and one transaction are less work for a file so small
+        # one thread, one transaction and plans that are taken as they come are less work for a file
+        # so small; parsed is each text once
         with duckdb.connect(str(path), config={"threads": 1}) as connection:
+            connection.execute("pragma disable_optimizer")
             connection.begin()
             _tables(connection, warehouse, sequence)
-            connection.execute(SQL.read_text(encoding="utf-8"))
+            _run(connection, SQL.read_text(encoding="utf-8"))
             _views(connection)
             connection.execute("insert into detail_files values (?)", [name])
             connection.register("details", details)
@@ -352,7 +354,17 @@ def _views(connection: duckdb.DuckDBPyConnection) -> None:
                 if parameters
                 else f"{kind} {one.name} as"
             )
-            connection.execute(f"create {head} {one.sql}")
+            _run(connection, f"create {head} {one.sql}")
+
+
+def _run(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    for statement in _parsed(text):
+        connection.execute(statement)
+
+
+@cache
+def _parsed(text: str) -> list[duckdb.Statement]:
+    return duckdb.extract_statements(text)
 
 
 _DETAIL = {

@@ -29,6 +29,15 @@ from tests.app.opening import (
 STARTED = datetime(2026, 3, 2, 10)
 SAVED: Final[dict[str, Any]] = {"trains": 3600.0, "saves_every": 900.0, "outcome": "failed"}
 AS_OF = datetime(2026, 3, 4)
+PUBLISHES: Final[Event] = {
+    "job_id": "published",
+    "attempt": 1,
+    "event": "phase_start",
+    "phase": "shutdown",
+    "stage": "model_publish",
+    "ts": "2026-03-02T11:00:00Z",
+    "end_ts": "2026-03-02T11:01:00Z",
+}
 
 
 @pytest.fixture
@@ -66,6 +75,63 @@ def teams_of_little(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ingest(folder, [event for events in told for event in events], AS_OF)
 
 
+@pytest.fixture(scope="module")
+def teams_of_two_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    next_day = STARTED + timedelta(days=1)
+    lost = [
+        attempt("trained", 1, STARTED, trains=3600.0, team="all-lost"),
+        attempt("lost", 1, next_day, trains=3600.0, outcome="preempted", team="all-lost"),
+    ]
+    # two jobs that train at once or after a minute and a half, and one that always takes 100 s
+    at_the_edge = [
+        untold(f"{team} {number}", seconds, team)
+        for team, seconds in (("starts-at-once", 0.0), ("starts-late", 90.0))
+        for number in range(2)
+    ] + [
+        attempt(f"{team} later", 1, next_day, trains=3600.0, team=team)
+        for team in ("starts-at-once", "starts-late")
+    ]
+    left_of_an_axis = [
+        untold("begins at once", 0.0, "one-at-once"),
+        *(attempt(name, 1, STARTED, trains=3600.0, team="one-at-once") for name in "abc"),
+    ]
+    published = [
+        attempt("publishes", 1, STARTED, trains=3600.0, team="publishes"),
+        [*attempt("published", 1, STARTED, trains=3600.0, gpus=None, team="publishes"), PUBLISHES],
+    ]
+    followed = [
+        *(attempt(job_id, 1, STARTED, team="stopped", **SAVED) for job_id in ("again", "gone")),
+        attempt("again", 2, STARTED + timedelta(hours=3), trains=3600.0, team="stopped"),
+    ]
+    told = [
+        untold("without a phase of starting", 600.0, "quiet"),
+        *lost,
+        *at_the_edge,
+        *left_of_an_axis,
+        *published,
+        *followed,
+    ]
+    folder = tmp_path_factory.mktemp("two-days")
+    return ingest(folder, [event for events in told for event in events], AS_OF)
+
+
+@pytest.fixture
+def two_days(teams_of_two_days: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `little`; more teams than a page lists would be of no use in one fleet."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(teams_of_two_days))
+
+
+def untold(job_id: str, starts_up: float, team: str) -> list[Event]:
+    """An attempt that trains after so many seconds, and nobody says what these held."""
+    begins = (STARTED + timedelta(seconds=starts_up)).isoformat() + "Z"
+    told: list[Event] = [
+        {"ts": f"{STARTED.isoformat()}Z", "event": "attempt_start", "gpus": 8, "team": team},
+        {"ts": begins, "event": "phase_start", "phase": "training"},
+        {"ts": "2026-03-02T11:10:00Z", "event": "attempt_end", "outcome": "completed"},
+    ]
+    return [{**each, "job_id": job_id, "attempt": 1} for each in told]
+
+
 @pytest.fixture
 def little(teams_of_little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pages read teams, and jobs, of which each has its own way to be small."""
@@ -91,14 +157,12 @@ def test_a_target_between_two_percents_is_not_rounded_to_another(
     assert any("Target 92.5 %" in each for each in said(definitions))
 
 
-def test_a_day_of_which_all_was_lost_is_told_with_its_share_of_nothing(folder: Path) -> None:
-    told = (
-        attempt("a", 1, STARTED, trains=3600.0),
-        attempt("b", 1, STARTED + timedelta(days=1), trains=3600.0, outcome="preempted"),
-    )
-    ingest(folder, [event for events in told for event in events], AS_OF + timedelta(days=1))
+@pytest.mark.usefixtures("two_days")
+def test_a_day_of_which_all_was_lost_is_told_with_its_share_of_nothing() -> None:
     days = "lowest 0.0 % on Tue 3 Mar, highest 97.3 % on Mon 2 Mar, last 0.0 % on Tue 3 Mar"
-    [overview, lost] = (open_page(path).get("plotly_chart")[0] for path in (OVERVIEW, LOST))
+    [overview, lost] = (
+        open_page(path, team="all-lost").get("plotly_chart")[0] for path in (OVERVIEW, LOST)
+    )
 
     assert overview.proto.alt.startswith(f"ETT by day: {days}. ")
     assert lost.proto.alt.startswith(f"Share that was effective: {days}. ")
@@ -260,18 +324,9 @@ def test_what_is_of_the_first_teams_says_so(folder: Path) -> None:
     assert "The 20 with the largest share; 2 more teams in the CSV." in said(open_page(DATA))
 
 
-def test_a_stage_that_is_reported_on_unknown_gpus_is_not_said_to_be_unreported(
-    folder: Path,
-) -> None:
-    publishes = {"event": "phase_start", "phase": "shutdown", "stage": "model_publish"}
-    times = {"ts": "2026-03-02T11:00:00Z", "end_ts": "2026-03-02T11:01:00Z", "attempt": 1}
-    told = [
-        *attempt("known", 1, STARTED, trains=3600.0),
-        *attempt("unknown", 1, STARTED, trains=3600.0, gpus=None),
-        {**publishes, **times, "job_id": "unknown"},
-    ]
-    ingest(folder, told, AS_OF)
-    sentences = said(open_page(START))
+@pytest.mark.usefixtures("two_days")
+def test_a_stage_that_is_reported_on_unknown_gpus_is_not_said_to_be_unreported() -> None:
+    sentences = said(open_page(START, team="publishes"))
 
     assert "No source reports the stage model_publish here." not in sentences
     assert any(
@@ -384,15 +439,10 @@ def test_what_never_trained_is_a_part_of_what_is_instrumented(
     assert not any("of 7 that ended" in each for each in told)
 
 
-def test_a_start_of_which_no_phase_tells_is_not_drawn_as_nothing(folder: Path) -> None:
+@pytest.mark.usefixtures("two_days")
+def test_a_start_of_which_no_phase_tells_is_not_drawn_as_nothing() -> None:
     """Training began 10 minutes after the GPUs were there, and nobody says what these held."""
-    told: list[Event] = [
-        {"ts": "2026-03-02T10:00:00Z", "event": "attempt_start", "gpus": 8, "team": "quiet"},
-        {"ts": "2026-03-02T10:10:00Z", "event": "phase_start", "phase": "training"},
-        {"ts": "2026-03-02T11:10:00Z", "event": "attempt_end", "outcome": "completed"},
-    ]
-    ingest(folder, [{**each, "job_id": "a", "attempt": 1} for each in told], AS_OF)
-    page = open_page(START)
+    page = open_page(START, team="quiet")
 
     assert any(
         "No phase of starting took any time in half of these waits or more." in each
@@ -403,37 +453,18 @@ def test_a_start_of_which_no_phase_tells_is_not_drawn_as_nothing(folder: Path) -
     )
 
 
-@pytest.mark.parametrize("starts_up", [0.0, 90.0])
-def test_a_wait_that_was_none_is_said_to_be_drawn_at_the_edge(
-    folder: Path, starts_up: float
-) -> None:
-    """Two jobs that train at once or after a minute and a half, and one that always takes 100 s."""
-    begins = (STARTED + timedelta(seconds=starts_up)).isoformat() + "Z"
-    told: list[Event] = [
-        {"ts": f"{STARTED.isoformat()}Z", "event": "attempt_start", "gpus": 8},
-        {"ts": begins, "event": "phase_start", "phase": "training"},
-        {"ts": "2026-03-02T11:10:00Z", "event": "attempt_end", "outcome": "completed"},
-    ]
-    events = [{**each, "job_id": job_id, "attempt": 1} for each in told for job_id in "ab"]
-    later = attempt("c", 1, STARTED + timedelta(days=1), trains=3600.0)
-    ingest(folder, [*events, *later], AS_OF)
-    edge = [each for each in said(open_page(START)) if waits.AT_THE_EDGE in each]
+@pytest.mark.usefixtures("two_days")
+@pytest.mark.parametrize(("team", "places"), [("starts-at-once", 2), ("starts-late", 0)])
+def test_a_wait_that_was_none_is_said_to_be_drawn_at_the_edge(team: str, places: int) -> None:
+    edge = [each for each in said(open_page(START, team=team)) if waits.AT_THE_EDGE in each]
 
-    assert (0 if starts_up else 2) == len(edge)  # by day, and as they are spread
+    assert places == len(edge)  # by day, and as they are spread
 
 
-def test_what_stands_left_of_an_axis_is_not_said_to_stand_on_it(folder: Path) -> None:
+@pytest.mark.usefixtures("two_days")
+def test_what_stands_left_of_an_axis_is_not_said_to_stand_on_it() -> None:
     """One in four begins at once; the curve's axis begins at a minute."""
-    told: list[Event] = [
-        {"ts": f"{STARTED.isoformat()}Z", "event": "attempt_start", "gpus": 8},
-        {"ts": f"{STARTED.isoformat()}Z", "event": "phase_start", "phase": "training"},
-        {"ts": "2026-03-02T11:10:00Z", "event": "attempt_end", "outcome": "completed"},
-    ]
-    events = [{**each, "job_id": "at once", "attempt": 1} for each in told]
-    later = (attempt(name, 1, STARTED, trains=3600.0) for name in "abc")
-    ingest(folder, [*events, *(event for each in later for event in each)], AS_OF)
-
-    assert "Time to start." in said(open_page(START))
+    assert "Time to start." in said(open_page(START, team="one-at-once"))
 
 
 def test_a_part_of_a_day_is_not_told_by_the_week(folder: Path) -> None:
@@ -536,14 +567,13 @@ def test_what_was_discarded_of_days_before_is_said_to_be(folder: Path, days: str
 
 
 def test_an_interruption_that_nothing_followed_is_said_not_to_be_recovered_from(
-    folder: Path,
+    teams_of_two_days: Path, gpus_of_the_others: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One trained again, one did not, and of one nobody can say."""
-    again = attempt("again", 2, STARTED + timedelta(hours=3), trains=3600.0)
-    told = [attempt(job_id, 1, STARTED, **SAVED) for job_id in ("again", "gone")]
-    ingest(folder, [event for each in (*told, again) for event in each], AS_OF)
-    of_a_scheduler_alone(folder, STARTED.date(), jobs=1, state="FAILED")
-    recovered, gone, mute = (said(open_page(JOB, job=job)) for job in ("again", "gone", "1"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(teams_of_two_days))
+    recovered, gone = (said(open_page(JOB, job=job)) for job in ("again", "gone"))
+    monkeypatch.setenv("ETT_WAREHOUSE", str(gpus_of_the_others))
+    mute = said(open_page(JOB, job="1"))
 
     assert "1 interruption" in recovered
     assert "1 interruption, not recovered from" in gone

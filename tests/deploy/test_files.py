@@ -41,10 +41,12 @@ def test_a_committed_file_is_what_the_code_writes(name: str) -> None:
 
 @pytest.mark.prometheus
 def test_the_alerts_fire_and_end_when_they_should(promtool: str, tmp_path: Path) -> None:
-    for file in (DEPLOY / "prometheus/ett.rules.yml", Path(__file__).parent / "ett.rules.test.yml"):
+    tests = sorted(Path(__file__).parent.glob("*.test.yml"))
+    for file in (DEPLOY / "prometheus/ett.rules.yml", *tests):
         shutil.copy(file, tmp_path)
-    told = run(promtool, "test", "rules", str(tmp_path / "ett.rules.test.yml"))
+    told = run(promtool, "test", "rules", *(str(tmp_path / test.name) for test in tests))
 
+    assert 2 == len(tests)
     assert (0, "") == (told.returncode, told.stderr)
 
 
