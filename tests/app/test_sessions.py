@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 def test_a_publish_in_the_middle_of_clicks_breaks_no_page(tmp_path: Path) -> None:
     serving.publish(tmp_path, serving.fleet(teams=sessions.TEAMS[1:], days=20))
-    pace = sessions.Pace(sessions=3, seconds=6, clicks=20, click=0.2, publish=1.0, line=3.0)
+    pace = sessions.Pace(sessions=3, seconds=4, clicks=20, click=0.2, publish=1.0, line=1.0)
     seen = sessions.soak(tmp_path, pace)
 
     assert [] == seen.failures
@@ -27,7 +27,7 @@ def test_a_publish_in_the_middle_of_clicks_breaks_no_page(tmp_path: Path) -> Non
 def test_a_view_that_fails_is_a_failure(tmp_path: Path) -> None:
     path = serving.publish(tmp_path, serving.fleet(days=3))
     path.write_bytes(b"no database")
-    pace = sessions.Pace(sessions=1, seconds=3, clicks=1, click=0.5, line=3.0)
+    pace = sessions.Pace(sessions=1, seconds=0.5, clicks=1, click=0.5, line=0.5)
     seen = sessions.soak(tmp_path, pace)
 
     assert any("could not be read" in failure for failure in seen.failures)

@@ -107,15 +107,15 @@ def test_scrapes_during_ingests_are_without_error(
     done = threading.Event()
 
     def scrape() -> None:
-        while not done.wait(0.1):  # without a rest it keeps the ingests from their processor
+        while not done.wait(0.3):  # without a rest it keeps the ingests from their processor
             states.add(exporter.get().text())
 
     readers = [threading.Thread(target=scrape, daemon=True) for _ in range(2)]
     for reader in readers:
         reader.start()
-    for first in range(4, len(dumps), 10):
+    for first in range(4, 16, 4):
         known = len(states)
-        ingest(warehouse, dumps[first : first + 10])
+        ingest(warehouse, dumps[first : first + 4])
         patience = time.monotonic() + 60
         # what was published is read before more is
         while len(states) == known and time.monotonic() < patience:

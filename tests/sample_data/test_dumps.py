@@ -26,8 +26,24 @@ LAST_DAY = date(2026, 3, 31)
 SMALL = ["--end", "2026-03-31", "--days", "20", "--events", "8000"]
 
 
-def test_equal_flags_give_equal_bytes(tmp_path: Path) -> None:
-    first = made(tmp_path / "a", *SMALL)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small fleet; read it only."""
+    folder = tmp_path_factory.mktemp("small")
+    made(folder, *SMALL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without a broken line; read it only."""
+    folder = tmp_path_factory.mktemp("whole")
+    made(folder, *SMALL, "--broken", "0")
+    return folder
+
+
+def test_equal_flags_give_equal_bytes(small: Path, tmp_path: Path) -> None:
+    first = files(small)
 
     assert first == made(tmp_path / "b", *SMALL)
     assert first != made(tmp_path / "c", *SMALL, "--seed", "8")
@@ -42,19 +58,19 @@ def test_what_is_no_day_is_refused_with_one_that_is(
     assert "'2026-13-01' is no day: write it as 2026-01-01" in capsys.readouterr().err
 
 
-def test_two_writers_give_the_bytes_of_one(tmp_path: Path) -> None:
+def test_two_writers_give_the_bytes_of_one(small: Path, tmp_path: Path) -> None:
     # a process of its own: it forks, which one with other threads must not
     two = [sys.executable, "-m", "sample_data", "--out", str(tmp_path / "b"), *SMALL]
     subprocess.run([*two, "--processes", "2"], check=True, capture_output=True, timeout=300)
 
-    assert made(tmp_path / "a", *SMALL) == files(tmp_path / "b")
+    assert files(small) == files(tmp_path / "b")
 
 
 @pytest.mark.parametrize(("compression", "extension"), [("gz", ".gz"), ("zst", ".zst")])
 def test_compressed_dumps_hold_the_same_lines(
-    compression: str, extension: str, tmp_path: Path
+    compression: str, extension: str, small: Path, tmp_path: Path
 ) -> None:
-    plain = made(tmp_path / "plain", *SMALL)
+    plain = files(small)
     packed = made(tmp_path / "packed", *SMALL, "--compress", compression)
     again = made(tmp_path / "again", *SMALL, "--compress", compression)
     unpack = gzip.decompress if compression == "gz" else unpacked
@@ -73,10 +89,9 @@ def test_a_fleet_has_the_size_that_was_asked_for(size: int) -> None:
     assert pytest.approx(size, rel=0.1) == len(fleet)
 
 
-def test_each_file_holds_its_day_in_time_order(tmp_path: Path) -> None:
-    made(tmp_path, *SMALL, "--broken", "0")
+def test_each_file_holds_its_day_in_time_order(whole: Path) -> None:
     days = {}
-    for dump in sorted(tmp_path.glob("events-*.jsonl")):
+    for dump in sorted(whole.glob("events-*.jsonl")):
         times = [moment(each["ts"]) for each in lines(dump)]
         days[dump.name] = (times == sorted(times), {time.date().isoformat() for time in times})
 
@@ -92,9 +107,7 @@ def test_the_dumps_use_every_kind_of_event_and_every_phase(tmp_path: Path) -> No
     assert set(Phase) == {each["phase"] for each in told if "phase" in each}
 
 
-def test_the_broken_lines_are_the_listed_ones(tmp_path: Path) -> None:
-    whole = tmp_path / "whole"
-    made(whole, *SMALL, "--broken", "0")
+def test_the_broken_lines_are_the_listed_ones(whole: Path, tmp_path: Path) -> None:
     made(tmp_path / "broken", *SMALL, "--broken", "0.02")
     truth = json.loads((tmp_path / "broken" / "truth.json").read_text(encoding="utf-8"))
     differ = [
@@ -141,9 +154,8 @@ def test_a_fleet_without_regressions_lists_none_and_still_rolls_out(tmp_path: Pa
     assert 6 == len(truth["changes"])
 
 
-def test_one_roll_out_coincides_with_a_regression(tmp_path: Path) -> None:
-    made(tmp_path, *SMALL)
-    truth = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))
+def test_one_roll_out_coincides_with_a_regression(small: Path) -> None:
+    truth = json.loads((small / "truth.json").read_text(encoding="utf-8"))
     regressed = {(each["first_day"], each["rolled_out_with"]) for each in truth["planted"]}
 
     assert 1 == sum((each["day"], each["name"]) in regressed for each in truth["changes"])

@@ -37,7 +37,7 @@ TRUE = (
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The truth of a fleet in which nothing is planted, large enough for what is rare."""
-    return written(tmp_path_factory.mktemp("usual"), size=150_000, planted=False)
+    return written(tmp_path_factory.mktemp("usual"), size=60_000, planted=False)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, 11])
 def test_the_truth_is_what_the_definitions_say_for_every_attempt(seed: int, tmp_path: Path) -> None:
-    truth = written(tmp_path, seed=seed)
+    truth = written(tmp_path, seed=seed, size=25_000)
     measured = measure(events(tmp_path))
 
     assert truth["clock_us"] == measured.clock_us
