@@ -88,19 +88,33 @@ def test_of_a_week_without_interruptions_no_order_of_causes_is_told(
         assert "causes first" not in said
 
 
-def test_a_format_that_reports_nothing_is_named_without_marks_of_markdown(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    dump = tmp_path / "sacct.txt"
+@pytest.fixture(scope="module")
+def ingested_scheduler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scheduler")
+    dump = folder / "sacct.txt"
     dump.write_text(
         "JobID|State|Start|End|AllocTRES\n"
-        "1|COMPLETED|2026-02-24T10:00:00|2026-02-24T12:00:00|gres/gpu=8\n"
-        "2|COMPLETED|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=8\n"
+        "1|COMPLETED|2026-02-16T10:00:00|2026-02-16T12:00:00|gres/gpu=8\n"
+        "2|COMPLETED|2026-02-24T10:00:00|2026-02-24T12:00:00|gres/gpu=8\n"
+        "3|COMPLETED|2026-03-11T10:00:00|2026-03-11T12:00:00|gres/gpu=8\n"
     )
+    assert 0 == ingest(folder, dump)
+    return folder
 
-    assert 0 == ingest(tmp_path, dump)
-    capsys.readouterr()
+
+@pytest.fixture
+def scheduler(
+    ingested_scheduler: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three jobs, of three weeks, of which a scheduler alone tells."""
+    monkeypatch.setenv("ETT_WAREHOUSE", str(ingested_scheduler))
+    capsys.readouterr()  # what the ingest said
+
+
+@pytest.mark.usefixtures("scheduler")
+def test_a_format_that_reports_nothing_is_named_without_marks_of_markdown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     said = [written(capsys, "--format", name, "--week", WEEK) for name in ("md", "html")]
 
     assert r"Not reported by slurm\-sacct dumps." in said[0]
@@ -128,20 +142,10 @@ def test_causes_whose_cost_is_unknown_are_not_said_to_be_the_dearest(
         assert "The most frequent causes first." in said
 
 
+@pytest.mark.usefixtures("scheduler")
 def test_why_it_is_not_told_what_moved_ett_is_what_holds(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("ETT_WAREHOUSE", str(tmp_path))
-    dump = tmp_path / "sacct.txt"
-    dump.write_text(
-        "JobID|State|Start|End|AllocTRES\n"
-        "1|COMPLETED|2026-02-16T10:00:00|2026-02-16T12:00:00|gres/gpu=8\n"
-        "2|COMPLETED|2026-02-24T10:00:00|2026-02-24T12:00:00|gres/gpu=8\n"
-        "3|COMPLETED|2026-03-11T10:00:00|2026-03-11T12:00:00|gres/gpu=8\n"
-    )
-
-    assert 0 == ingest(tmp_path, dump)
-    capsys.readouterr()
     why = {
         "2026-W08": "not reported by slurm-sacct dumps",
         WEEK: "not reported by slurm-sacct dumps",

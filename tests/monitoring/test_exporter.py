@@ -154,7 +154,7 @@ def test_a_real_prometheus_scrapes_it_and_follows_a_publish(
     target = urlsplit(listening(tmp_path / "stderr")).netloc
     config = tmp_path / "prometheus.yml"
     config.write_text(
-        "global: {scrape_interval: 1s}\n"
+        "global: {scrape_interval: 300ms}\n"
         f"scrape_configs: [{{job_name: ett, static_configs: [{{targets: ['{target}']}}]}}]\n",
         encoding="utf-8",
     )
