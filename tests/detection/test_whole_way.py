@@ -50,7 +50,7 @@ def serving(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def failing_rows() -> list[str]:
     """A table of sacct of equal jobs, of which more fail in the last days."""
     first, lines = datetime(2026, 1, 1), ["JobID|State|Start|End|AllocTRES"]
-    for day, job in product(range(100), range(40)):
+    for day, job in product(range(100), range(20)):
         start = first + timedelta(days=day, minutes=30 * job)
         state = "NODE_FAIL" if job % 20 < (1 if day < 88 else 8) else "COMPLETED"
         end = start + timedelta(hours=2)
