@@ -110,8 +110,8 @@ def _built(pickled: bytes, sequence: int) -> tuple[bytes, bytes]:
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "serving.duckdb")
-        # one thread, one transaction and plans that are taken as they come are less work for a file
-        # so small; parsed is each text once
+        # one thread, one transaction, each text parsed once and no search for better plans are less
+        # work for a file so small
         with duckdb.connect(str(path), config={"threads": 1}) as connection:
             connection.execute("pragma disable_optimizer")
             connection.begin()

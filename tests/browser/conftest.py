@@ -36,9 +36,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    # a thread that only moves what is drawn already: nothing here is moved while it is looked at
-    "--disable-threaded-compositing",
-    "--disable-threaded-scrolling",
     "--process-per-site",  # what one page has compiled the next one need not: see `context`
     # pages live for seconds beside other tests, and no processor is idle: compiling their code to
     # run faster, in threads of its own, is more work than it saves
