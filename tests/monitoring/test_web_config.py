@@ -291,7 +291,7 @@ def test_prometheus_scrapes_it_through_tls_with_a_password(pki: Path, follower: 
         job = {
             "job_name": "ett",
             "scheme": "https",
-            "scrape_interval": "300ms",
+            "scrape_interval": "1s",
             "scrape_timeout": "1s",
             "basic_auth": {"username": "prom", "password": SECRET},
             "tls_config": {"ca_file": str(pki / "ca.crt")},
