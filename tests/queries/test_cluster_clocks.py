@@ -5,8 +5,12 @@ What runs on one whose dump is the older must not be lost by the dump of another
 
 from __future__ import annotations
 
+import logging
+import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from logging.handlers import BufferingHandler
 from pathlib import Path
 
 import duckdb
@@ -39,10 +43,130 @@ def of_both(folder: Path) -> tuple[Path, Path]:
     return dump(folder / "c1.txt", C1), dump(folder / "c2.txt", C2)
 
 
-def outcomes(warehouse: Path) -> dict[str, str]:
-    return dict(
-        rows(warehouse, "select job_id, outcome from attempts where job_id in ('c1:17', 'c2:17')")
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """Warehouses that were told of one cluster, then of the other too, and of both at once; and
+    what the ingest of both warned of.
+    """
+
+    dumps: tuple[Path, Path]
+    one: Path
+    both: Path
+    at_once: Path
+    warned: str
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
+    folder = tmp_path_factory.mktemp("grown")
+    one, other = dumps = of_both(folder)
+    ingest(folder / "one", one)
+    ingest(copied(folder / "one", folder / "both"), other)
+    heard = BufferingHandler(1_000)
+    logging.getLogger("ingest").addHandler(heard)
+    ingest(folder / "at once", *dumps)
+    logging.getLogger("ingest").removeHandler(heard)
+    warned = "\n".join(record.getMessage() for record in heard.buffer)
+    return Grown(dumps, folder / "one", folder / "both", folder / "at once", warned)
+
+
+def copied(warehouse: Path, place: Path) -> Path:
+    """A warehouse to go on with: what it was told before is ingested once."""
+    return shutil.copytree(warehouse, place, symlinks=True)
+
+
+ORDERS = {(0, 1, 2): "forth", (1, 2, 0): "round", (2, 1, 0): "back"}
+HOURS = {17: "running", 19: "lost"}
+GIVEN = {(hour, is_known): f"{hour}-{is_known}-" for hour in HOURS for is_known in (False, True)}
+TRAINERS = ("reader", "event")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A warehouse of the stories below, and how a check of it ended."""
+
+    warehouse: Path
+    checked: int
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """Each story is of two clusters of its own, called like it. So what is said of one must not
+    change what others are.
+    """
+    folder = tmp_path_factory.mktemp("told")
+    options = {
+        4: ["--as-of", "2026-03-01T17:00:00Z"],
+        5: ["--as-of", "2026-03-01T19:00:00Z"],
+        7: ["--cluster", "C-ONE"],
+        8: ["--as-of", "2026-03-01T19:00:00Z"],
+    }
+    beside = {3: [trained(folder, "event")], 7: [trained(folder, "reader")]}
+    for command, dumps in stories().items():
+        given = [dump(folder / f"{name}.txt", lines) for name, lines in dumps.items()]
+
+        assert 0 == ingest(
+            folder / "warehouse",
+            *given,
+            *beside.get(command, []),
+            *options.get(command, []),
+        )
+    return Told(
+        folder / "warehouse", keep.main(["check", "--warehouse", str(folder / "warehouse")])
     )
+
+
+def stories() -> dict[int, dict[str, list[str]]]:
+    """The lines of each dump by the command that it is given to."""
+    commands: dict[int, dict[str, list[str]]] = {command: {} for command in range(1, 9)}
+    for story in ("at-once", "next", "grows", "empty", *TRAINERS):
+        commands[1] |= two(story)
+    commands[2]["next"] = of("next", [NEXT_MORNING.format(cluster="c1")])
+    both = "c{}|{}|COMPLETED|2026-02-28T09:00:00|2026-02-28T09:00:00|2026-02-28T10:00:00|1:0:0|"
+    for order, story in ORDERS.items():
+        dumps = two(story) | {f"{story} both": of(story, [both.format(1, 5), both.format(2, 6)])}
+        for command, place in enumerate(order, 1):
+            name = [*dumps][place]
+            commands[command][name] = dumps[name]
+    for (hour, is_known), story in GIVEN.items():
+        one, other = two(story)
+        for command in (*([1] if is_known else []), {17: 4, 19: 5}[hour]):
+            commands[command][one] = two(story)[one]
+        commands[2][other] = two(story)[other]
+    ended = C1[1].replace("|16|", "|15|")
+    commands[5]["more"] = of("grows", [ended])
+    commands[6]["more"] = of("grows", [ended, ended.replace("|15|", "|14|")])
+    commands[8]["of none"] = []
+    return commands
+
+
+def two(story: str) -> dict[str, list[str]]:
+    return {f"{story}1": of(story, C1), f"{story}2": of(story, C2)}
+
+
+def of(story: str, lines: Sequence[str]) -> list[str]:
+    """Lines of c1 and c2 as those of the clusters of a story."""
+    return [f"{story}{line.removeprefix('c')}" for line in lines]
+
+
+def trained(folder: Path, story: str) -> Path:
+    """What a trainer tells of a story's first job, which calls the cluster otherwise or not."""
+    named = {"job_id": f"{story}1:17"} | ({"cluster": "C-ONE"} if story == "event" else {})
+    return write_dump(
+        folder / f"{story}.jsonl",
+        [
+            {**named, "ts": "2026-03-01T10:00:10Z", "event": "attempt_start", "gpus": 8},
+            {**named, "ts": "2026-03-01T11:50:00Z", "event": "alive"},
+            {"job_id": f"z of {story}", "ts": "2026-03-01T20:55:00Z", "event": "alive"},
+        ],
+    )
+
+
+def outcomes(warehouse: Path, story: str = "c") -> dict[str, str]:
+    """Of a story's jobs, under the names that they would have on c1 and c2."""
+    names = {f"{story}{cluster}:17": f"c{cluster}:17" for cluster in (1, 2)}
+    found = rows(warehouse, "select job_id, outcome from attempts where job_id in ?", [list(names)])
+    return {names[job]: outcome for job, outcome in found}
 
 
 def assert_sound(warehouse: Path) -> None:
@@ -55,27 +179,25 @@ def complete_days(warehouse: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_clusters_own_dumps_say_what_still_runs_on_it(tmp_path: Path, at_once: bool) -> None:
-    warehouse = tmp_path / "warehouse"
-    dumps = of_both(tmp_path)
-    for given in (dumps,) if at_once else dumps:
-        ingest(warehouse, *(given if isinstance(given, tuple) else (given,)))
-
-    assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse)
-    assert_sound(warehouse)
-
-
-def test_each_cluster_is_lost_by_its_own_dumps(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, *of_both(tmp_path))
-    ingest(warehouse, dump(tmp_path / "new.txt", [NEXT_MORNING.format(cluster="c1")]))
-
-    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
+def test_a_clusters_own_dumps_say_what_still_runs_on_it(
+    grown: Grown, told: Told, at_once: bool
+) -> None:
+    running = {"c1:17": "running", "c2:17": "running"}
+    if at_once:
+        assert running == outcomes(grown.at_once)
+        assert running == outcomes(told.warehouse, "at-once")
+        assert 0 == told.checked
+    else:
+        assert running == outcomes(grown.both)
+        assert_sound(grown.both)
 
 
-def test_a_day_is_complete_once_each_cluster_has_told_it(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, *of_both(tmp_path))
+def test_each_cluster_is_lost_by_its_own_dumps(told: Told) -> None:
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(told.warehouse, "next")
+
+
+def test_a_day_is_complete_once_each_cluster_has_told_it(grown: Grown, tmp_path: Path) -> None:
+    warehouse = copied(grown.at_once, tmp_path / "warehouse")
     ingest(warehouse, dump(tmp_path / "one.txt", [NEXT_MORNING.format(cluster="c2")]))
     of_one = complete_days(warehouse)
     ingest(warehouse, dump(tmp_path / "other.txt", [NEXT_MORNING.format(cluster="c1")]))
@@ -83,41 +205,30 @@ def test_a_day_is_complete_once_each_cluster_has_told_it(tmp_path: Path) -> None
     assert ([], ["2026-03-01"]) == (of_one, complete_days(warehouse))
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0)])
+@pytest.mark.parametrize("order", ORDERS)
 def test_clusters_that_one_dump_told_together_share_a_clock(
-    tmp_path: Path, order: Sequence[int]
+    told: Told, order: tuple[int, ...]
 ) -> None:
-    warehouse = tmp_path / "warehouse"
-    federation = [
-        "c1|5|COMPLETED|2026-02-28T09:00:00|2026-02-28T09:00:00|2026-02-28T10:00:00|1:0:0|"
-    ]
-    federation.append(federation[0].replace("c1|5", "c2|6"))
-    dumps = (*of_both(tmp_path), dump(tmp_path / "both.txt", federation))
-
-    for place in order:
-        ingest(warehouse, dumps[place])
-
-    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
-    assert_sound(warehouse)
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(told.warehouse, ORDERS[order])
+    assert 0 == told.checked
 
 
-def test_a_dump_that_names_no_cluster_may_tell_of_any(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
+def test_a_dump_that_names_no_cluster_may_tell_of_any(grown: Grown, tmp_path: Path) -> None:
+    warehouse = copied(grown.one, tmp_path / "warehouse")
     nameless = [line.split("|", 1)[1] for line in C2]
-    ingest(warehouse, dump(tmp_path / "c1.txt", C1))
     ingest(warehouse, dump(tmp_path / "c2.txt", nameless, HEAD.split("|", 1)[1]))
 
     assert {"c1:17": "lost"} == outcomes(warehouse)
 
 
-def test_that_clocks_become_one_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, *of_both(tmp_path))
-    before = caplog.text
+def test_that_clocks_become_one_is_said(
+    grown: Grown, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warehouse = copied(grown.at_once, tmp_path / "warehouse")
     nameless = [C1[1].split("|", 1)[1]]
     ingest(warehouse, dump(tmp_path / "nameless.txt", nameless, HEAD.split("|", 1)[1]))
 
-    assert "share one from now on" not in before
+    assert "share one from now on" not in grown.warned
     assert "clusters of slurm-sacct had clocks of their own, and share one" in caplog.text
     assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
 
@@ -136,56 +247,52 @@ def test_names_of_clusters_are_hostile_texts(tmp_path: Path) -> None:
     assert_sound(warehouse)
 
 
-def test_a_rebuild_makes_the_clocks_anew(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, *of_both(tmp_path))
+def test_a_rebuild_makes_the_clocks_anew(told: Told, tmp_path: Path) -> None:
+    warehouse = copied(told.warehouse, tmp_path / "warehouse")
+    ends = "select job_id, attempt, outcome from attempts order by all"
     with duckdb.connect(str(warehouse / "warehouse.duckdb")) as writer:
         writer.execute("delete from cluster_clocks")
     assert 0 == keep.main(["rebuild", "--warehouse", str(warehouse)])
 
-    assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse)
+    assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse, "at-once")
+    assert rows(told.warehouse, ends) == rows(warehouse, ends)
     assert_sound(warehouse)
 
 
-def test_a_dump_with_one_row_of_no_cluster_may_tell_of_any(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ingest(warehouse, dump(tmp_path / "c1.txt", C1))
+def test_a_dump_with_one_row_of_no_cluster_may_tell_of_any(grown: Grown, tmp_path: Path) -> None:
+    warehouse = copied(grown.one, tmp_path / "warehouse")
     ingest(warehouse, dump(tmp_path / "c2.txt", [*C2, C2[0].replace("c2|17", "|18")]))
 
     assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
 
 
 @pytest.mark.parametrize("is_known", [False, True])
-@pytest.mark.parametrize(("hour", "outcome"), [(17, "running"), (19, "lost")])
+@pytest.mark.parametrize(("hour", "outcome"), HOURS.items())
 def test_as_of_moves_the_clusters_of_the_dumps_that_it_is_given_with(
-    tmp_path: Path, hour: int, outcome: str, is_known: bool
+    told: Told, hour: int, outcome: str, is_known: bool
 ) -> None:
-    warehouse = tmp_path / "warehouse"
-    one, other = of_both(tmp_path)
-    if is_known:
-        ingest(warehouse, one)
-    ingest(warehouse, other)
-    ingest(warehouse, one, "--as-of", f"2026-03-01T{hour}:00:00Z")
+    story = GIVEN[hour, is_known]
 
-    assert {"c1:17": outcome, "c2:17": "running"} == outcomes(warehouse)
-    assert_sound(warehouse)
+    assert {"c1:17": outcome, "c2:17": "running"} == outcomes(told.warehouse, story)
+    assert 0 == told.checked
 
 
 @pytest.mark.parametrize("is_first", [False, True])
-def test_an_empty_dump_tells_of_no_cluster(tmp_path: Path, is_first: bool) -> None:
+def test_an_empty_dump_tells_of_no_cluster(
+    grown: Grown, told: Told, tmp_path: Path, is_first: bool
+) -> None:
     """Of one cluster it says up to its moment that nothing happened; with two, not on which."""
-    warehouse = tmp_path / "warehouse"
-    empty = (dump(tmp_path / "empty.txt", []), "--as-of", "2026-03-01T19:00:00Z")
-    one, other = of_both(tmp_path)
-    ingest(warehouse, one)
-    if is_first:
-        ingest(warehouse, *empty)
-        assert {"c1:17": "lost"} == outcomes(warehouse)
-    ingest(warehouse, other)
+    running = {"c1:17": "running", "c2:17": "running"}
     if not is_first:
-        ingest(warehouse, *empty)
+        assert running == outcomes(told.warehouse, "empty")
+        assert 0 == told.checked
+        return
+    warehouse = copied(grown.one, tmp_path / "warehouse")
+    ingest(warehouse, dump(tmp_path / "empty.txt", []), "--as-of", "2026-03-01T19:00:00Z")
+    assert {"c1:17": "lost"} == outcomes(warehouse)
+    ingest(warehouse, grown.dumps[1])
 
-    assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse)
+    assert running == outcomes(warehouse)
     assert_sound(warehouse)
 
 
@@ -209,34 +316,15 @@ def test_a_half_row_of_another_cluster_is_taken_back_with_its_clock(
     assert_sound(warehouse)
 
 
-def test_what_an_as_of_said_of_a_dump_holds_when_it_has_grown(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    ended = C1[1].replace("|16|", "|15|")
-    ingest(warehouse, *of_both(tmp_path))
-    ingest(warehouse, dump(tmp_path / "more.txt", [ended]), "--as-of", "2026-03-01T19:00:00Z")
-    ingest(warehouse, dump(tmp_path / "more.txt", [ended, ended.replace("|15|", "|14|")]))
-
-    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(warehouse)
-    assert_sound(warehouse)
+def test_what_an_as_of_said_of_a_dump_holds_when_it_has_grown(told: Told) -> None:
+    assert {"c1:17": "lost", "c2:17": "running"} == outcomes(told.warehouse, "grows")
+    assert 0 == told.checked
 
 
-@pytest.mark.parametrize("named", ["reader", "event"])
-def test_what_a_trainer_calls_the_cluster_changes_no_clock(tmp_path: Path, named: str) -> None:
-    warehouse = tmp_path / "warehouse"
-    of = {"job_id": "c1:17"} | ({"cluster": "C-ONE"} if named == "event" else {})
-    trainer = write_dump(
-        tmp_path / "trainer.jsonl",
-        [
-            {**of, "ts": "2026-03-01T10:00:10Z", "event": "attempt_start", "gpus": 8},
-            {**of, "ts": "2026-03-01T11:50:00Z", "event": "alive"},
-            {"job_id": "z", "ts": "2026-03-01T20:55:00Z", "event": "alive"},
-        ],
-    )
-    ingest(warehouse, *of_both(tmp_path))
-    ingest(warehouse, trainer, *(["--cluster", "C-ONE"] if named == "reader" else []))
-
-    assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse)
-    assert_sound(warehouse)
+@pytest.mark.parametrize("named", TRAINERS)
+def test_what_a_trainer_calls_the_cluster_changes_no_clock(told: Told, named: str) -> None:
+    assert {"c1:17": "running", "c2:17": "running"} == outcomes(told.warehouse, named)
+    assert 0 == told.checked
 
 
 def test_a_cluster_whose_times_are_ahead_does_not_creep_on_with_another(
@@ -254,12 +342,9 @@ def test_a_cluster_whose_times_are_ahead_does_not_creep_on_with_another(
     assert {"c1:17": "running", "c2:17": "running"} == outcomes(warehouse)
 
 
-def test_a_cluster_with_a_clock_is_a_source(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    one, other = of_both(tmp_path)
-    ingest(warehouse, one)
-    of_one = sources(warehouse)
-    ingest(warehouse, other)
+def test_a_cluster_with_a_clock_is_a_source(grown: Grown, tmp_path: Path) -> None:
+    of_one = sources(grown.one)
+    warehouse = copied(grown.both, tmp_path / "warehouse")
     of_two = sources(warehouse)
     broken = dump(tmp_path / "broken.txt", ["c1|18|RUNNING|yesterday|yesterday|Unknown|1|"])
     ingest(warehouse, broken)
