@@ -10,14 +10,13 @@ import subprocess
 import time
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from queries import NothingPublished, published
 from tests.ingest.forked import eager_ingest
 from tests.ingest.warehouses import ROOT, command, contents, differences, fleet, life
 from tests.oracle.fleets import Fields
-from tests.queries.engine import ingest, rows, write_dump
+from tests.queries.engine import ingest, reading, rows, write_dump
 
 KILLS = 16  # in rounds of at most eight; `make faults` kills hundreds of times
 
@@ -32,7 +31,7 @@ def opens(warehouse: Path) -> bool:
         path = published(warehouse)
     except NothingPublished:
         return not (warehouse / "CURRENT").exists()
-    with duckdb.connect(str(path), read_only=True) as reader:
+    with reading(path) as reader:
         listed = [name for (name,) in reader.execute("select file from detail_files").fetchall()]
         reader.execute("select sum(wall_us) from identity_by_day").fetchall()
     return all((warehouse / "detail" / name).is_file() for name in listed)
@@ -94,7 +93,7 @@ def leftovers(warehouse: Path) -> list[str]:
     """Files that no publication needs."""
     listed: set[str] = set()
     for path in warehouse.glob("serving-*.duckdb"):
-        with duckdb.connect(str(path), read_only=True) as reader:
+        with reading(path) as reader:
             found = reader.execute("select file from detail_files").fetchall()
         listed |= {name for (name,) in found}
     detail = {path.name for path in (warehouse / "detail").iterdir()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -27,7 +26,7 @@ from tests.ingest.torchelastic_dumps import (
 )
 from tests.ingest.warehouses import differences, kept
 from tests.ingest.watchers import seen, start, until
-from tests.queries.engine import ingest, rows
+from tests.queries.engine import hearing, ingest, rows
 
 JOBS = "select job_id from jobs order by all"
 FILES = "select file from ingested_files"
@@ -106,30 +105,13 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     jobs_before: list[tuple[Any, ...]] = []
     (folder / "fleet").mkdir()
     (folder / "link").symlink_to(folder / "fleet")
-    with pytest.MonkeyPatch.context() as patch, warnings() as warned:
+    with pytest.MonkeyPatch.context() as patch, hearing() as warned:
         stories = [story(folder / "fleet" / name, patch) for name, story in STORIES.items()]
         for given in zip_longest(*stories, fillvalue=()):
             ingest(late, *chain(*given))
             jobs_before = jobs_before or rows(late, JOBS)
         ingest(once, folder / "fleet")
     return Fleet(late, differences(once, late), jobs_before, "\n".join(warned))
-
-
-@contextmanager
-def warnings() -> Iterator[list[str]]:
-    """What ingests warn of meanwhile."""
-    said: list[str] = []
-
-    class Kept(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
-
-    handler = Kept(logging.WARNING)
-    logging.getLogger("ingest").addHandler(handler)
-    try:
-        yield said
-    finally:
-        logging.getLogger("ingest").removeHandler(handler)
 
 
 def aside_of(folder: Path) -> Path:
@@ -304,7 +286,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Others:
     gone[True]["saves"].parent.mkdir()
     gone[True]["saves"].write_text(content.replace("start", "begin"))
     put(beside[0], *beside[0], aside=asides[3])
-    with warnings() as warned:
+    with hearing() as warned:
         ingest(late, *(files["agent"] for files in runs[:4]))
     return Others(gone, before, after, rows(late, JOBS), "\n".join(warned))
 

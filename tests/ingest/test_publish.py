@@ -21,7 +21,7 @@ from ingest.settings import Settings
 from ingest.warehouse import Warehouse
 from queries import NothingPublished, model, places, published, regression_tables
 from tests.ingest.warehouses import ROOT, STARTED_AT, alive, contents, life
-from tests.queries.engine import ingest, rows, write_dump
+from tests.queries.engine import ingest, reading, rows, write_dump
 
 ENDLESS = "select sum(a.range * b.range) from range(9000000) a, range(9000000) b"
 
@@ -56,7 +56,7 @@ def test_the_last_three_publications_stay_with_their_detail(grown: dict[str, Pat
     warehouse = grown["abcde"]
     listed = set()
     for name in serving(warehouse):
-        with duckdb.connect(str(warehouse / name), read_only=True) as reader:
+        with reading(warehouse / name) as reader:
             listed |= set(reader.execute("select file from detail_files").fetchall())
     there = {(path.name,) for path in (warehouse / "detail").iterdir()}
 
@@ -291,7 +291,7 @@ def written(warehouse: Path) -> dict[str, list[tuple[int, frozenset[object]]]]:
         (warehouse / "warehouse.duckdb", "attempt_facts_kept"),
         (published(warehouse), "attempts"),
     ):
-        with duckdb.connect(str(file), read_only=True) as reader:
+        with reading(file) as reader:
             groups[table] = [
                 (count, frozenset(places))
                 for count, places in reader.execute(

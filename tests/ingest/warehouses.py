@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from queries import published
 from tests.oracle.fleets import Fields, random_fleet
+from tests.queries.engine import reading
 
 ROOT = Path(__file__).parents[2]
 STARTED_AT = 1_772_323_200  # 2026-03-01T00:00:00Z
@@ -124,13 +123,13 @@ def fleet(seed: int, size: int = 4, prefix: str = "") -> list[Fields]:
 
 def kept(warehouse: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
     """Run a select on the writer's file, which no ingest has open."""
-    with duckdb.connect(str(warehouse / "warehouse.duckdb"), read_only=True) as reader:
+    with reading(warehouse / "warehouse.duckdb") as reader:
         return reader.execute(sql, parameters).fetchall()
 
 
 def contents(warehouse: Path, views: Iterable[str] = VIEWS) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of the views, and of the detail of every attempt, in one order."""
-    with duckdb.connect(str(published(warehouse)), read_only=True) as reader:
+    with reading(published(warehouse)) as reader:
         found = {
             view: reader.execute(
                 f"select {_TOLD.get(view, '*')} from {view} order by all"

@@ -5,12 +5,10 @@ What runs on one whose dump is the older must not be lost by the dump of another
 
 from __future__ import annotations
 
-import logging
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from logging.handlers import BufferingHandler
 from pathlib import Path
 
 import duckdb
@@ -19,7 +17,7 @@ import pytest
 from ingest import cli, keep
 from ingest.moment import Moment, microseconds
 from tests.ingest.test_slurm_json_collector import document, new
-from tests.queries.engine import ingest, rows, write_dump
+from tests.queries.engine import hearing, ingest, rows, write_dump
 
 HEAD = "Cluster|JobID|State|Submit|Start|End|Elapsed|AllocTRES"
 GPUS = "gres/gpu=8"
@@ -62,12 +60,9 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
     one, other = dumps = of_both(folder)
     ingest(folder / "one", one)
     ingest(copied(folder / "one", folder / "both"), other)
-    heard = BufferingHandler(1_000)
-    logging.getLogger("ingest").addHandler(heard)
-    ingest(folder / "at once", *dumps)
-    logging.getLogger("ingest").removeHandler(heard)
-    warned = "\n".join(record.getMessage() for record in heard.buffer)
-    return Grown(dumps, folder / "one", folder / "both", folder / "at once", warned)
+    with hearing() as said:
+        ingest(folder / "at once", *dumps)
+    return Grown(dumps, folder / "one", folder / "both", folder / "at once", "\n".join(said))
 
 
 def copied(warehouse: Path, place: Path) -> Path:

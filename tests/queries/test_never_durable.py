@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.queries.engine import areas, ingest, rows, write_dump
+from tests.queries.engine import areas, hearing, ingest, rows, write_dump
 
 START = 1_772_323_200  # 2026-03-01T00:00:00Z
 
 
 def attempt(
-    saves: int, *, begins: bool, ends: bool, outcome: str | None, ok: bool = True
+    saves: int, *, begins: bool, ends: bool, outcome: str | None, ok: bool = True, job: str = "a"
 ) -> list[dict[str, Any]]:
     """An attempt that saves every 100 s; whether uploads begin, and end."""
-    of = {"job_id": "a", "attempt": 1}
+    of = {"job_id": job, "attempt": 1}
     save = {**of, "phase": "checkpoint_save", "mode": "async"}
     events: list[dict[str, Any]] = [
         {**of, "ts": START, "event": "attempt_start", "gpus": 8},
@@ -36,28 +36,38 @@ def attempt(
     return [*events, {**of, "ts": last, "event": "attempt_end", "outcome": outcome}]
 
 
-@pytest.mark.parametrize(
-    ("told", "is_told"),
-    [
-        pytest.param(attempt(3, begins=True, ends=False, outcome="failed"), True, id="no end"),
-        pytest.param(attempt(2, begins=True, ends=False, outcome="failed"), False, id="few"),
-        pytest.param(attempt(3, begins=True, ends=True, outcome="failed"), False, id="ends"),
-        pytest.param(
-            attempt(3, begins=False, ends=False, outcome="failed"), False, id="no uploads"
-        ),
-        pytest.param(attempt(3, begins=True, ends=False, outcome=None), False, id="running"),
-    ],
-)
+# whether it is told of, and how each attempt went
+CASES: dict[str, tuple[bool, dict[str, Any]]] = {
+    "no end": (True, {"saves": 3, "begins": True, "ends": False, "outcome": "failed"}),
+    "few": (False, {"saves": 2, "begins": True, "ends": False, "outcome": "failed"}),
+    "ends": (False, {"saves": 3, "begins": True, "ends": True, "outcome": "failed"}),
+    "no uploads": (False, {"saves": 3, "begins": False, "ends": False, "outcome": "failed"}),
+    "running": (False, {"saves": 3, "begins": True, "ends": False, "outcome": None}),
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The warehouse of a job a case, which is called like it, and what its ingest warned of."""
+    folder = tmp_path_factory.mktemp("told")
+    events = [event for job, (_, how) in CASES.items() for event in attempt(**how, job=job)]
+    dump = write_dump(folder / "dump.jsonl", events)
+    with hearing() as said:
+        assert 0 == ingest(folder / "warehouse", dump, "--as-of", "2026-03-01T00:30:00Z")
+    return folder / "warehouse", "\n".join(said)
+
+
+@pytest.mark.parametrize("job", CASES)
 def test_saves_of_whose_uploads_nobody_tells_the_end_are_told_of(
-    told: list[dict[str, Any]], is_told: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    told: tuple[Path, str], job: str
 ) -> None:
-    warehouse, last = tmp_path / "warehouse", "2026-03-01T00:30:00Z"
-
-    assert 0 == ingest(warehouse, write_dump(tmp_path / "a.jsonl", told), "--as-of", last)
-
-    found = rows(warehouse, "select detail from anomalies where kind = 'never_durable'")
+    (warehouse, warned), (is_told, _) = told, CASES[job]
+    found = rows(
+        warehouse, "select detail from anomalies where kind = 'never_durable' and job_id = ?", [job]
+    )
     what = "3 async saves of attempt 1 went well, and of none is told that its upload did"
+
     assert [True] * is_told == [detail.startswith(what) for (detail,) in found]
-    assert is_told == (f"job a: {what}" in caplog.text)
+    assert is_told == (f"job {job}: {what}" in warned)
     if is_told:
-        assert areas(warehouse, "a", 1)["unsaved"] == 390 - 15
+        assert areas(warehouse, job, 1)["unsaved"] == 390 - 15
