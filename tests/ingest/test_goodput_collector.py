@@ -75,6 +75,39 @@ def end(second: float) -> str:
     return entry(job_end_time=at(second))
 
 
+def orbax(**said: object) -> str:
+    return json.dumps({**said, "job_name": "llm", "directory": "gs://x"})
+
+
+# the dumps of each job that the warehouse below was told of, and its row in the scheduler's dump
+STORIES: dict[str, tuple[Lines, ...]] = {}
+SCHEDULED: list[str] = []
+
+
+def story(job: str, *dumps: Lines) -> None:
+    STORIES[job] = tuple([line.replace('"llm"', f'"{job}"') for line in lines] for lines in dumps)
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of all stories, each of a job of its own that is called like it."""
+    folder = tmp_path_factory.mktemp("stories")
+    (folder / "dumps").mkdir()
+    (folder / "dumps" / "sacct.txt").write_text(
+        "".join(["JobID|JobName|State|Submit|Start|End\n", *SCHEDULED])
+    )
+    for job, dumps in STORIES.items():
+        for number, lines in enumerate(dumps):
+            (folder / "dumps" / f"{job} {number}.jsonl").write_text("\n".join(lines) + "\n")
+
+    assert 0 == ingest(folder / "warehouse", folder / "dumps")
+    return folder / "warehouse"
+
+
+def anomalies(warehouse: Path, job: str) -> list[tuple[Any, ...]]:
+    return rows(warehouse, "from anomalies where job_id = ?", [job])
+
+
 # What entries say
 
 
@@ -205,25 +238,31 @@ def test_a_preemption_that_orbax_was_told_of_is_a_cause() -> None:
     ]
 
 
-@pytest.mark.parametrize("dumps", [0, 1, 2])
-def test_a_launch_that_ends_told_of_a_preemption_is_preempted(tmp_path: Path, dumps: int) -> None:
-    notice = orbax(
-        event_type="save",
-        step=30,
-        checkpoint_manager_blocking_start_time=at(222),
-        checkpoint_manager_blocking_duration_secs=4,
-        preemption_received_at=at(222.5),
-    )
-    first = [*launch(0), *steps(0, 30, 40), notice, end(226)]
-    again = [*launch(600), *steps(31, 60, 640), end(825)]
-    for number, lines in enumerate([[first], [[*first, *again]], [first, again]][dumps]):
-        (tmp_path / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
+NOTICE = orbax(
+    event_type="save",
+    step=30,
+    checkpoint_manager_blocking_start_time=at(222),
+    checkpoint_manager_blocking_duration_secs=4,
+    preemption_received_at=at(222.5),
+)
+first = [*launch(0), *steps(0, 30, 40), NOTICE, end(226)]
+again = [*launch(600), *steps(31, 60, 640), end(825)]
+for number, dumps in enumerate(([first], [[*first, *again]], [first, again])):
+    story(f"preempted {number}", *dumps)
 
-    assert 0 == ingest(tmp_path / "warehouse", *sorted(tmp_path.glob("*.jsonl")))
-    outcomes = rows(tmp_path / "warehouse", "select outcome from attempts order by attempt")
+
+@pytest.mark.parametrize("dumps", [0, 1, 2])
+def test_a_launch_that_ends_told_of_a_preemption_is_preempted(warehouse: Path, dumps: int) -> None:
+    outcomes = rows(
+        warehouse,
+        "select outcome from attempts where job_id = ? order by attempt",
+        [f"preempted {dumps}"],
+    )
+    first = [*launch(0), *steps(0, 30, 40), NOTICE]
+
     assert [("preempted",), ("completed",)][: 1 + bool(dumps)] == outcomes
     # a step that follows says that it went on
-    on = [*first[:-1], *steps(31, 40, 227), end(287)]
+    on = [*first, *steps(31, 40, 227), end(287)]
     assert ["completed"] == [attempt.outcome for attempt in attempts(read(*on))]
 
 
@@ -421,25 +460,24 @@ def test_an_end_yields_to_a_launch_that_another_dump_tells_of(is_latest_first: b
     assert attempts(read(*once, *again)) == [lost, completed]
 
 
-def test_dumps_that_go_on_where_another_ended_contradict_nothing(tmp_path: Path) -> None:
-    warehouse, lines = tmp_path / "warehouse", [*launch(0), *steps(0, 60, 40), end(406)]
-    for name, part in (("1", lines[:30]), ("2", lines[30:])):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(part) + "\n")
+lines = [*launch(0), *steps(0, 60, 40), end(406)]
+story("goes on", lines[:30], lines[30:])
+story("told on another line", lines, lines[30:])
 
-    assert 0 == ingest(warehouse, tmp_path / "1.jsonl", tmp_path / "2.jsonl")
-    assert [("completed",)] == rows(warehouse, "select outcome from attempts")
+
+def test_dumps_that_go_on_where_another_ended_contradict_nothing(warehouse: Path) -> None:
+    assert [("completed",)] == rows(
+        warehouse, "select outcome from attempts where job_id = 'goes on'"
+    )
     assert [] == rows(warehouse, "from anomalies where kind = 'event_id_conflict'")
 
 
 def test_an_end_that_stands_on_another_line_of_a_later_dump_contradicts_nothing(
-    tmp_path: Path,
+    warehouse: Path,
 ) -> None:
-    warehouse, lines = tmp_path / "warehouse", [*launch(0), *steps(0, 60, 40), end(406)]
-    for name, part in (("1", lines), ("2", lines[30:])):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(part) + "\n")
-
-    assert 0 == ingest(warehouse, tmp_path / "1.jsonl", tmp_path / "2.jsonl")
-    assert [("completed",)] == rows(warehouse, "select outcome from attempts")
+    assert [("completed",)] == rows(
+        warehouse, "select outcome from attempts where job_id = 'told on another line'"
+    )
     assert [] == rows(warehouse, "from anomalies where kind = 'event_id_conflict'")
 
 
@@ -470,17 +508,19 @@ def test_steps_that_come_again_without_a_start_are_another_generation_of_the_lau
     assert 1 == len({e["run_key"] for e in told})
 
 
-def test_a_launch_that_goes_back_is_two_attempts_each_with_its_own_start_up(
-    tmp_path: Path,
-) -> None:
-    setting_up = launch(250)[1:]
-    lines = [*launch(0), *steps(0, 30, 40), *setting_up, *steps(20, 40, 290), end(416)]
-    (tmp_path / "goodput.jsonl").write_text("\n".join(lines))
+story(
+    "goes back",
+    [*launch(0), *steps(0, 30, 40), *launch(250)[1:], *steps(20, 40, 290), end(416)],
+)
 
-    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "goodput.jsonl")
+
+def test_a_launch_that_goes_back_is_two_attempts_each_with_its_own_start_up(
+    warehouse: Path,
+) -> None:
     areas = rows(
-        tmp_path / "warehouse",
-        "select attempt, area, sum(seconds) from area_by_attempt group by all order by all",
+        warehouse,
+        "select attempt, area, sum(seconds) from area_by_attempt where job_id = 'goes back' "
+        "group by all order by all",
     )
 
     # the step that was under way ended after 6 s, and start-up began 29 s later
@@ -494,23 +534,22 @@ def test_a_launch_that_goes_back_is_two_attempts_each_with_its_own_start_up(
     ] == areas
 
 
-def test_an_elastic_start_up_lasts_as_long_as_it_says_whatever_is_inside(tmp_path: Path) -> None:
-    again = [
-        entry(elastic_reinit_start_time=at(250)),
-        entry(tpu_init_start_time=at(252)),
-        entry(tpu_init_end_time=at(260)),
-        entry(elastic_reinit_end_time=at(280)),
-    ]
-    (tmp_path / "goodput.jsonl").write_text(
-        "\n".join([*launch(0), *steps(0, 30, 40), *again, *steps(20, 40, 290), end(416)])
-    )
+elastic = [
+    entry(elastic_reinit_start_time=at(250)),
+    entry(tpu_init_start_time=at(252)),
+    entry(tpu_init_end_time=at(260)),
+    entry(elastic_reinit_end_time=at(280)),
+]
+story("elastic", [*launch(0), *steps(0, 30, 40), *elastic, *steps(20, 40, 290), end(416)])
 
-    assert 0 == ingest(tmp_path / "warehouse", tmp_path / "goodput.jsonl")
+
+def test_an_elastic_start_up_lasts_as_long_as_it_says_whatever_is_inside(warehouse: Path) -> None:
     assert [(30.0,)] == rows(
-        tmp_path / "warehouse",
-        "select sum(seconds) from area_by_attempt where attempt = 2 and area = 'trainer_init'",
+        warehouse,
+        "select sum(seconds) from area_by_attempt "
+        "where job_id = 'elastic' and attempt = 2 and area = 'trainer_init'",
     )
-    assert [] == rows(tmp_path / "warehouse", "from anomalies")
+    assert [] == anomalies(warehouse, "elastic")
 
 
 def test_start_up_behind_a_step_is_of_the_launch_that_goes_on() -> None:
@@ -543,91 +582,96 @@ def test_without_its_start_a_launch_has_no_name_and_resumes_from_nothing() -> No
     assert [] == [e for e in told if "resumed_from_step" in e]
 
 
-def test_a_dump_that_begins_in_mid_run_tells_no_time_to_start(tmp_path: Path) -> None:
-    waits = []
-    for name, lines in (("whole", launch(0)), ("cut", [])):
-        file = tmp_path / f"{name}.jsonl"
-        file.write_text("\n".join([*lines, *steps(500, 520, 40)]) + "\n")
-        assert 0 == ingest(tmp_path / name, file)
-        waits += rows(tmp_path / name, "select tts_seconds from attempts")
+story("whole", [*launch(0), *steps(500, 520, 40)])
+story("begins in mid-run", steps(500, 520, 40))
 
-    assert [(40.0,), (None,)] == waits
+
+def test_a_dump_that_begins_in_mid_run_tells_no_time_to_start(warehouse: Path) -> None:
+    assert [("begins in mid-run", None), ("whole", 40.0)] == rows(
+        warehouse,
+        "select job_id, tts_seconds from attempts where job_id in ('whole', 'begins in mid-run') "
+        "order by all",
+    )
+
+
+beside = [entry(data_loading_start_time=at(38)), entry(data_loading_end_time=at(39))]
+for cut in (0, 1):
+    story(f"beside {cut}", [*beside[cut:], *steps(500, 520, 40)])
 
 
 @pytest.mark.parametrize("cut", [0, 1])
 def test_a_dump_that_begins_with_data_loaded_beside_a_step_tells_no_time_to_start(
-    tmp_path: Path, cut: int
+    warehouse: Path, cut: int
 ) -> None:
-    beside = [entry(data_loading_start_time=at(38)), entry(data_loading_end_time=at(39))]
-    file = tmp_path / "goodput.jsonl"
-    file.write_text("\n".join([*beside[cut:], *steps(500, 520, 40)]) + "\n")
+    told = "select tts_seconds, trainer_init_seconds, wall_seconds from attempts where job_id = ?"
 
-    assert 0 == ingest(tmp_path / "warehouse", file)
-    told = "select tts_seconds, trainer_init_seconds, wall_seconds from attempts"
-    assert [(None, 0, 20 * STEP)] == rows(tmp_path / "warehouse", told)
-    assert [] == rows(tmp_path / "warehouse", "from anomalies")
+    assert [(None, 0, 20 * STEP)] == rows(warehouse, told, [f"beside {cut}"])
+    assert [] == anomalies(warehouse, f"beside {cut}")
+
+
+lines = [*launch(0), *steps(0, 60, 40, compiling=30), end(436)]
+story("not parted", lines)
+for cut in (5, 6):
+    story(f"parted {cut}", lines[:cut], lines[cut:])
 
 
 @pytest.mark.parametrize("cut", [5, 6])
 def test_dumps_that_part_a_launch_beside_its_very_first_step_tell_what_it_took(
-    tmp_path: Path, cut: int
+    warehouse: Path, cut: int
 ) -> None:
-    lines = [*launch(0), *steps(0, 60, 40, compiling=30), end(436)]
-    told = []
-    for name, dumps in (("whole", [lines]), ("parted", [lines[:cut], lines[cut:]])):
-        for number, dump in enumerate(dumps):
-            (tmp_path / f"{name}-{number}.jsonl").write_text("\n".join(dump) + "\n")
-        assert 0 == ingest(tmp_path / name, *sorted(tmp_path.glob(f"{name}-*")))
-        told.append(
-            rows(
-                tmp_path / name,
-                "select tts_seconds, trainer_init_seconds, pt2_compile_seconds from attempts",
-            )
+    whole, parted = (
+        rows(
+            warehouse,
+            "select tts_seconds, trainer_init_seconds, pt2_compile_seconds from attempts "
+            "where job_id = ?",
+            [job],
         )
-
-    assert [(70, 35, 30)] == told[0] == told[1]
-
-
-def test_what_is_left_of_an_earlier_launch_trains_for_no_later_one(tmp_path: Path) -> None:
-    file = tmp_path / "goodput.jsonl"
-    file.write_text("\n".join([*steps(500, 520, 40), *launch(900), *steps(510, 530, 940)]) + "\n")
-
-    assert 0 == ingest(tmp_path / "warehouse", file)
-    areas = rows(
-        tmp_path / "warehouse",
-        "select area, sum(seconds) from area_by_attempt where seconds > 0 group by area",
+        for job in ("not parted", f"parted {cut}")
     )
+
+    assert [(70, 35, 30)] == whole == parted
+
+
+story("left", [*steps(500, 520, 40), *launch(900), *steps(510, 530, 940)])
+
+
+def test_what_is_left_of_an_earlier_launch_trains_for_no_later_one(warehouse: Path) -> None:
+    areas = rows(
+        warehouse,
+        "select area, sum(seconds) from area_by_attempt where job_id = 'left' and seconds > 0 "
+        "group by area",
+    )
+
     assert {"unaccounted": 5.0, "trainer_init": 35.0, "effective": 20 * STEP} == dict(areas)
-    assert [(40.0,)] == rows(tmp_path / "warehouse", "select tts_seconds from attempts")
+    assert [(40.0,)] == rows(warehouse, "select tts_seconds from attempts where job_id = 'left'")
 
 
-@pytest.mark.parametrize("resumed", [561, 530])
+# the numbers of the scheduler by the step that a launch resumes from: of one dump and of two
+CUT_IN_TWO = {561: ("7", "8"), 530: ("9", "10")}
+for resumed, numbers in CUT_IN_TWO.items():
+    lines = [*launch(0), *steps(500, 560, 40), *launch(900)]
+    lines += [*steps(resumed, resumed + 20, 940), end(1066)]
+    for number, dumps in zip(numbers, ([lines], [lines[:30], lines[30:]]), strict=True):
+        story(number, *dumps)
+        times = (int(at(second)) for second in (-60, -5, 520))
+        SCHEDULED.append("{}|llm|REQUEUED|{}|{}|{}\n".format(number, *times))
+
+
+@pytest.mark.parametrize("resumed", CUT_IN_TWO)
 def test_a_launch_that_dumps_cut_in_two_trains_to_its_end_as_that_of_one_dump(
-    tmp_path: Path, resumed: int
+    warehouse: Path, resumed: int
 ) -> None:
-    first = [*launch(0), *steps(500, 560, 40)]
-    lines = [*first, *launch(900), *steps(resumed, resumed + 20, 940), end(1066)]
-    row = "7|llm|REQUEUED|{}|{}|{}\n".format(*(int(at(second)) for second in (-60, -5, 520)))
-    parts = {"whole": [lines], "cut": [lines[:30], lines[30:]]}
-    told = []
-    for name, dumps in parts.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "sacct.txt").write_text(f"JobID|JobName|State|Submit|Start|End\n{row}")
-        for number, dump in enumerate(dumps):
-            text = "\n".join(dump).replace('"llm"', '"7"')
-            (folder / f"{number}.jsonl").write_text(text + "\n")
-        warehouse = tmp_path / f"{name}-warehouse"
-        assert 0 == ingest(warehouse, folder)
-        told.append(
-            rows(
-                warehouse,
-                "select attempt, area, round(seconds, 3) from area_by_attempt "
-                "where seconds > 0 order by all",
-            )
+    whole, cut = (
+        rows(
+            warehouse,
+            "select attempt, area, round(seconds, 3) from area_by_attempt "
+            "where job_id = ? and seconds > 0 order by all",
+            [number],
         )
+        for number in CUT_IN_TWO[resumed]
+    )
 
-    assert told[0] == told[1]
+    assert [] != whole == cut
 
 
 @pytest.mark.parametrize(("told_first", "resumed"), [(3, [40]), (4, [40]), (5, []), (6, [])])
@@ -809,10 +853,6 @@ def test_no_line_of_a_real_dump_is_set_aside(real_logs: Path, case: str) -> None
 
 
 # what is asked of a dump
-
-
-def orbax(**said: object) -> str:
-    return json.dumps({**said, "job_name": "llm", "directory": "gs://x"})
 
 
 @pytest.mark.parametrize(("hosts", "is_told"), [(1, False), (2, True)])
