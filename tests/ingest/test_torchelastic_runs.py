@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import random
+import shutil
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -45,7 +46,7 @@ from tests.ingest.torchelastic_dumps import (
     table,
     written,
 )
-from tests.queries.engine import ingest, rows
+from tests.queries.engine import hearing, ingest, rows
 
 SAVE = json.dumps(checkpoint("save", "start", 10, "1"))
 TRAINED = [
@@ -278,18 +279,30 @@ def test_a_trainers_log_beside_torchruns_is_of_the_same_job(
     assert len(BESIDE) == len(attempts)
 
 
+@pytest.fixture(scope="module")
+def of_a_trainer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A warehouse of a trainer's log alone, and what was warned of."""
+    folder = tmp_path_factory.mktemp("of_a_trainer")
+    with hearing() as said:
+        ingest(folder / "warehouse", written(folder / "trainers", *TRAINED, name="slurm-1153.out"))
+    return folder / "warehouse", "\n".join(said)
+
+
 @pytest.mark.parametrize(("begun", "is_told"), [(0, True), (3600, False)])
 def test_two_names_of_one_job_of_the_scheduler_at_once_are_told_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, begun: float, is_told: bool
+    of_a_trainer: tuple[Path, str],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    begun: float,
+    is_told: bool,
 ) -> None:
     agent = [*begins(begun), *starts(begun + 2), *finishes(begun + 80)]
     agents = written(tmp_path / "agents", "SLURM_JOB_ID=1153", *agent, name="agent.log")
-    trainers = written(tmp_path / "trainers", *TRAINED, name="slurm-1153.out")
+    warehouse = shutil.copytree(of_a_trainer[0], tmp_path / "warehouse", symlinks=True)
     caplog.set_level(logging.WARNING, "ingest")
 
-    ingest(tmp_path / "warehouse", trainers)
-    assert "counts twice" not in caplog.text
-    ingest(tmp_path / "warehouse", agents)
+    assert "counts twice" not in of_a_trainer[1]
+    ingest(warehouse, agents)
 
     told = "the scheduler's job 1153, of which no row tells, is at the same time told as 1153"
     assert is_told == (f"job run-a: {told}" in caplog.text)

@@ -9,7 +9,7 @@ import random
 import tomllib
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -192,36 +192,65 @@ def test_workers_that_start_anew_are_of_the_try_that_the_log_named_before() -> N
     ]
 
 
-@pytest.mark.parametrize(
-    "more", [(), ("SLURM_JOB_ID=7",), ("SLURM_JOB_ID=7", "SLURM_RESTART_COUNT={}")]
+# what `env` prints where torchrun was started again: by Kubernetes, a loop, or Slurm
+ENVIRONMENTS = ((), ("SLURM_JOB_ID={job}",), ("SLURM_JOB_ID={job}", "SLURM_RESTART_COUNT={count}"))
+COUNTED_ANEW = tuple(product((True, False), ENVIRONMENTS))
+HUNG = (
+    "Did not get subsequent heartbeat. Waited 600.00 seconds.",
+    "[Cycle 0] Section 'step' has been open for 600.11 seconds. Timeout is 600.00 seconds.",
+    "[Cycle 0] Was out of section for 600.11 seconds. Timeout is 600.00 seconds.",
 )
+
+
+@pytest.fixture(scope="module")
+def gone_silent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of logs that end some hours before the moment they reach to: of those whose count
+    begins anew, and of those whose monitor killed a rank.
+    """
+    folder = tmp_path_factory.mktemp("gone_silent")
+    for number, (is_one_log, facts) in enumerate(COUNTED_ANEW):
+        logs = [
+            "\n".join(
+                [
+                    *(f"2026-03-01 {hour}:00:00 {fact}" for fact in facts),
+                    *counted((hour, 0)),
+                    "",
+                ]
+            ).format(job=700 + number, count=hour - 10)
+            for hour in (10, 12)
+        ]
+        for place, log in enumerate(["".join(logs)] if is_one_log else logs):
+            attempt = folder / "logs" / f"run-{'abcdef'[number]}" / f"attempt{place}"
+            attempt.mkdir(parents=True)
+            (attempt / "train.log").write_text(log)
+    for number, said in enumerate(HUNG):
+        lines = [f"2026-03-01 10:0{minute}:00 step {minute}0 loss 1" for minute in range(1, 6)]
+        lines += [f"[2026-03-01 10:15:00,123] [WARNING] [RankMonServer71@n1:3] {said}"]
+        died = "failed (exitcode: -9) local_rank: 3 (pid: 73) of binary: /usr/bin/python"
+        lines += [f"[2026-03-01 10:15:05,123] [ERROR] [ft_launcher70@n1] {died}"]
+        log = folder / "logs" / f"hung-{number}" / "train.log"
+        log.parent.mkdir()
+        log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(folder / "warehouse", folder / "logs", "--as-of", "2026-03-01T22:00:00Z")
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("more", ENVIRONMENTS)
 @pytest.mark.parametrize("is_one_log", [True, False])
 def test_a_count_that_begins_anew_is_of_another_launch(
-    more: tuple[str, ...], is_one_log: bool, tmp_path: Path
+    more: tuple[str, ...], is_one_log: bool, gone_silent: Path
 ) -> None:
-    # what `env` prints where torchrun was started again: by Kubernetes, a loop, or Slurm
-    logs = [
-        "\n".join(
-            [
-                *(f"2026-03-01 {hour}:00:00 {fact.format(hour - 10)}" for fact in more),
-                *counted((hour, 0)),
-                "",
-            ]
-        )
-        for hour in (10, 12)
-    ]
-    run = tmp_path / "run-x"
-    for number, log in enumerate(["".join(logs)] if is_one_log else logs):
-        (run / f"attempt{number}").mkdir(parents=True)
-        (run / f"attempt{number}" / "train.log").write_text(log)
-    warehouse = tmp_path / "warehouse"
+    number = COUNTED_ANEW.index((is_one_log, more))
+    names = [f"run-{'abcdef'[number]}", f"{700 + number}"]
 
-    assert 0 == ingest(warehouse, run, "--as-of", "2026-03-01T22:00:00Z")
     assert [(1, "10:00:00", "lost", 600.0), (2, "12:00:00", "lost", 600.0)] == rows(
-        warehouse,
+        gone_silent,
         "select attempt, strftime(started_at, '%H:%M:%S'), outcome, wall_seconds from attempts "
-        "order by attempt",
+        "where job_id in ? order by attempt",
+        [names],
     )
+    assert len(COUNTED_ANEW) + len(HUNG) == len(rows(gone_silent, "from jobs"))
 
 
 def test_a_count_that_rises_is_of_the_launch_that_counted_first_and_one_told_again_of_none() -> (
@@ -766,25 +795,13 @@ def test_a_log_that_says_how_it_ended_has_an_end(line: str, outcome: str, at: fl
     )
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Did not get subsequent heartbeat. Waited 600.00 seconds.",
-        "[Cycle 0] Section 'step' has been open for 600.11 seconds. Timeout is 600.00 seconds.",
-        "[Cycle 0] Was out of section for 600.11 seconds. Timeout is 600.00 seconds.",
-    ],
-)
-def test_a_rank_that_its_monitor_killed_hung(said: str, tmp_path: Path) -> None:
-    log, warehouse = tmp_path / "train.log", tmp_path / "w"
-    lines = [f"2026-03-01 10:0{minute}:00 step {minute}0 loss 1" for minute in range(1, 6)]
-    lines += [f"[2026-03-01 10:15:00,123] [WARNING] [RankMonServer71@n1:3] {said}"]
-    died = "failed (exitcode: -9) local_rank: 3 (pid: 73) of binary: /usr/bin/python"
-    lines += [f"[2026-03-01 10:15:05,123] [ERROR] [ft_launcher70@n1] {died}"]
-    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    assert 0 == ingest(warehouse, log, "--as-of", "2026-03-02T00:00:00Z")
+@pytest.mark.parametrize("said", HUNG)
+def test_a_rank_that_its_monitor_killed_hung(said: str, gone_silent: Path) -> None:
     assert [("job_hang", True)] == rows(
-        warehouse, f"select failure_category, contains(failure_evidence, $${said}$$) from attempts"
+        gone_silent,
+        f"select failure_category, contains(failure_evidence, $${said}$$) from attempts "
+        "where job_id = ?",
+        [f"hung-{HUNG.index(said)}"],
     )
 
 

@@ -572,29 +572,41 @@ def test_what_nodes_say_without_ranks_of_the_run_is_said_once(labels: tuple[str,
     ] == phases(told)[1:]
 
 
-@pytest.mark.parametrize("label", ["", "[rank0]: ", "[default0]: "])
-def test_saves_that_logs_of_several_nodes_tell_without_ranks_are_saves(
-    label: str, tmp_path: Path
-) -> None:
+LABELS = ("", "[rank0]: ", "[default0]: ")
+
+
+@pytest.fixture(scope="module")
+def of_nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of a run of two nodes a label, each node with a log of its own."""
+    folder = tmp_path_factory.mktemp("of_nodes")
     lines = [
-        "2026-03-01 10:00:{:02} Starting run vit",
+        "2026-03-01 10:00:{:02} Starting run vit-{}",
         "2026-03-01 10:01:{:02} step 10 loss 1",
         "2026-03-01 10:02:{:02} Saving checkpoint at step 10",
         "2026-03-01 10:03:{:02} Saved checkpoint at step 10",
         "2026-03-01 10:04:{:02} step 20 loss 1",
     ]
-    for node, late in (("node0", 0), ("node01", 2)):
-        log = tmp_path / node / "train.log"
-        log.parent.mkdir()
-        log.write_text("".join(f"{label}{line.format(late)}\n" for line in lines))
-    warehouse = tmp_path / "warehouse"
+    for number, label in enumerate(LABELS):
+        for node, late in (("node0", 0), ("node01", 2)):
+            log = folder / "logs" / f"{number}" / node / "train.log"
+            log.parent.mkdir(parents=True)
+            log.write_text("".join(f"{label}{line.format(late, number)}\n" for line in lines))
 
-    assert 0 == ingest(warehouse, tmp_path, "--as-of", "2026-03-02T00:00:00Z")
-    assert [("vit", 1, 62.0, 60.0, 60.0)] == rows(
-        warehouse,
-        "select job_id, checkpoint_saves, checkpoint_save_seconds, effective_seconds, "
-        "unsaved_seconds from attempts",
+    assert 0 == ingest(folder / "warehouse", folder / "logs", "--as-of", "2026-03-02T00:00:00Z")
+    return folder / "warehouse"
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_saves_that_logs_of_several_nodes_tell_without_ranks_are_saves(
+    label: str, of_nodes: Path
+) -> None:
+    assert [(1, 62.0, 60.0, 60.0)] == rows(
+        of_nodes,
+        "select checkpoint_saves, checkpoint_save_seconds, effective_seconds, unsaved_seconds "
+        "from attempts where job_id = ?",
+        [f"vit-{LABELS.index(label)}"],
     )
+    assert len(LABELS) == len(rows(of_nodes, "from attempts"))
 
 
 def test_what_several_ranks_say_without_labels_is_said_once() -> None:
