@@ -203,42 +203,90 @@ STORIES = {
 }
 
 
-def test_pieces_end_with_what_a_whole_reading_tells(
-    tmp_path: Path, watched: Looks, log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tails, "PIECE_BYTES", 20_000)
+@dataclass(frozen=True, slots=True)
+class InPieces:
+    """Files that a watcher read while they grew, two of which a plain ingest had begun; and the
+    warehouse of one plain ingest of them all.
+    """
+
+    logs: Path
+    watched: Looks
+    plain: Path
+    ledgers: list[list[tuple[object, ...]]]  # after the plain ingest, and after each look
+
+    def row(self, look: int, name: str) -> tuple[object, ...]:
+        """What the ledger says of a file behind its name."""
+        [row] = [row for row in self.ledgers[look] if row[0] == str(self.logs / name)]
+        return row[1:]
+
+
+HALVED = MEGATRON.index("in torch_dist")  # up to a save that has begun, and in mid-line
+MIDDLE = lines("a", "b")
+
+
+def text_of(name: str) -> str:
+    """A log that differs from the others behind its half."""
+    return MEGATRON.replace("/ckpt/gpt", f"/ckpt/{name}")
+
+
+@pytest.fixture(scope="module")
+def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> InPieces:
+    folder = tmp_path_factory.mktemp("in_pieces")
+    logs, watched = folder / "logs", Looks(folder / "warehouse", (str(folder / "logs"),))
+    told = InPieces(logs, watched, folder / "plain", [])
     texts = [json.dumps(event) + "\n" for event in fleet(54, size=2)]
     texts[7::40] = ["broken\n", "\n", "x" * 50_000 + "\n"] * (len(texts[7::40]) // 3) + [
         "last\n"
     ] * (len(texts[7::40]) % 3)
-    cut = len(texts) // 2
-    log.write_text("".join(texts[:cut]), encoding="utf-8")
-    watched.look()
-    append(log, "".join(texts[cut:]))
-    watched.look()
-    ingest(tmp_path / "plain", log)
+    half = len(texts) // 2
+    # what each file gets before the plain ingest, the first look and the second
+    grows = {
+        "pieces/x.log": ("", "".join(texts[:half]), "".join(texts[half:])),
+        "middle/x.log": (MIDDLE[:-20], MIDDLE[-20:] + lines("c"), ""),
+        "written/written.log": ("", text_of("written")[:HALVED], text_of("written")[HALVED:]),
+        "rested/rested.log": (
+            text_of("rested")[:HALVED],
+            text_of("rested")[HALVED : HALVED + 3],
+            text_of("rested")[HALVED + 3 :],
+        ),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tails, "PIECE_BYTES", 20_000)
+        for look in range(3):
+            for name, texts in grows.items():
+                if texts[look]:
+                    (logs / name).parent.mkdir(parents=True, exist_ok=True)
+                    append(logs / name, texts[look])
+            if look:
+                watched.look()
+            else:  # as a watcher reads what rests
+                ingest(watched.folder, logs)
+            told.ledgers.append(watched.ledger())
+        ingest(told.plain, logs)
+    return told
 
-    assert {} == differences(tmp_path / "plain", watched.folder)
+
+def test_pieces_end_with_what_a_whole_reading_tells(in_pieces: InPieces) -> None:
+    plain, watched = in_pieces.plain, in_pieces.watched
+
+    assert {} == differences(plain, watched.folder)
     assert watched.ledger() == rows(
-        tmp_path / "plain", "select file, bytes, events, rejected from ingested_files"
+        plain, "select file, bytes, events, rejected from ingested_files order by all"
     )
-    listed = "select line_number, reason, line from rejected_lines order by all"
-    assert rows(tmp_path / "plain", listed) == rows(watched.folder, listed)
+    listed = (
+        "select parse_filename(file), line_number, reason, line from rejected_lines order by all"
+    )
+    assert [] != rows(plain, listed) == rows(watched.folder, listed)
 
 
 def test_a_file_that_a_plain_ingest_left_in_the_middle_of_a_line_is_followed_from_there(
-    watched: Looks, log: Path, monkeypatch: pytest.MonkeyPatch
+    in_pieces: InPieces,
 ) -> None:
-    text = lines("a", "b")
-    log.write_text(text[:-20], encoding="utf-8")
-    ingest(watched.folder, log)
-    before = watched.ledger()
-    append(log, text[-20:] + lines("c"))
-    watched.look()
+    log = in_pieces.logs / "middle" / "x.log"
 
-    assert [(str(log), len(text) - 20, 1, 1)] == before
-    assert [(str(log), log.stat().st_size, 3, 0)] == watched.ledger()
-    assert ["a", "b", "c"] == jobs(watched.folder)
+    assert (len(MIDDLE) - 20, 1, 1) == in_pieces.row(0, "middle/x.log")
+    assert (log.stat().st_size, 3, 0) == in_pieces.row(1, "middle/x.log")
+    assert {"a", "b", "c"} <= {*jobs(in_pieces.watched.folder)}
 
 
 def test_a_half_line_that_rests_is_told_and_told_anew_once_it_is_whole(followed: Followed) -> None:
@@ -252,41 +300,29 @@ def test_a_half_line_that_rests_is_told_and_told_anew_once_it_is_whole(followed:
 
 
 def test_a_text_that_is_written_while_it_is_read_ends_as_one_that_was_read_whole(
-    tmp_path: Path, watched: Looks, log: Path
+    in_pieces: InPieces,
 ) -> None:
-    log = log.with_name("megatron.log")
-    # up to a save that has begun, and in the middle of a line
-    cut = MEGATRON.index("in torch_dist")
-    log.write_text(MEGATRON[:cut], encoding="utf-8")
-    watched.look()
-    append(log, MEGATRON[cut:])
-    watched.look()
-    ingest(tmp_path / "plain", log)
+    name = "written/written.log"
 
-    assert {} == differences(tmp_path / "plain", watched.folder)
-    assert watched.ledger() == rows(
-        tmp_path / "plain", "select file, bytes, events, rejected from ingested_files"
+    assert {} == differences(in_pieces.plain, in_pieces.watched.folder)
+    assert in_pieces.row(2, name) in rows(
+        in_pieces.plain,
+        "select bytes, events, rejected from ingested_files where file = ?",
+        [str(in_pieces.logs / name)],
     )
 
 
 def test_a_text_that_rested_in_half_a_line_and_goes_on_in_it_stays_one_dump(
-    tmp_path: Path, watched: Looks, log: Path
+    in_pieces: InPieces,
 ) -> None:
-    log = log.with_name("megatron.log")
-    cut = MEGATRON.index("in torch_dist")
-    log.write_text(MEGATRON[:cut], encoding="utf-8")
-    ingest(watched.folder, log)  # as a watcher reads it once it rests
-    append(log, MEGATRON[cut : cut + 3])
-    watched.look()
-    halved = watched.ledger()
-    append(log, MEGATRON[cut + 3 :])
-    watched.look()
-    ingest(tmp_path / "plain", log)
+    name = "rested/rested.log"
 
-    assert [cut] == [length for _, length, _, _ in halved]
-    assert {} == differences(tmp_path / "plain", watched.folder)
-    assert watched.ledger() == rows(
-        tmp_path / "plain", "select file, bytes, events, rejected from ingested_files"
+    assert HALVED == in_pieces.row(1, name)[0]
+    assert {} == differences(in_pieces.plain, in_pieces.watched.folder)
+    assert in_pieces.row(2, name) in rows(
+        in_pieces.plain,
+        "select bytes, events, rejected from ingested_files where file = ?",
+        [str(in_pieces.logs / name)],
     )
 
 
