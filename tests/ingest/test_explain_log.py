@@ -390,26 +390,46 @@ pattern = 'nfs: server \\S+ not responding'
 """
 
 
-@pytest.mark.parametrize("ending", ["", MEMORY])
+ENDINGS = {"": 771, MEMORY: 772}
+
+
+@pytest.fixture(scope="module")
+def by_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By settings a folder with them, with a log of each ending and with the warehouse of both."""
+    folders = {taken: tmp_path_factory.mktemp("taken") for taken in ("", TAKEN)}
+    for taken, folder in folders.items():
+        (folder / "ett.toml").write_text(taken)
+        logs = []
+        for ending, job in ENDINGS.items():
+            logs.append(folder / f"{job}" / "train.log")
+            logs[-1].parent.mkdir()
+            logs[-1].write_text(f"SLURM_JOB_ID={job}\n{STEPS}{STORAGE}{ending}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("ETT_CONFIG", str(folder / "ett.toml"))
+            ingest(folder / "warehouse", "--as-of", "2026-03-02T00:00:00Z", *logs)
+    return folders
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("taken", ["", TAKEN])
 def test_what_the_warehouse_will_not_know_of_a_trainers_log_is_said(
     ending: str,
     taken: str,
-    tmp_path: Path,
+    by_settings: dict[str, Path],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "ett.toml").write_text(taken)
-    monkeypatch.setenv("ETT_CONFIG", str(tmp_path / "ett.toml"))
-    log = tmp_path / "train.log"
-    log.write_text(f"SLURM_JOB_ID=771\n{STEPS}{STORAGE}{ending}")
-    main([str(log)])
+    folder, job = by_settings[taken], ENDINGS[ending]
+    monkeypatch.setenv("ETT_CONFIG", str(folder / "ett.toml"))
+    main([str(folder / f"{job}" / "train.log")])
     said = capsys.readouterr().out
-    ingest(tmp_path / "warehouse", "--as-of", "2026-03-02T00:00:00Z", log)
     causes = rows(
-        tmp_path / "warehouse", "select failure_domain || '/' || failure_category from attempts"
+        folder / "warehouse",
+        "select failure_domain || '/' || failure_category from attempts where job_id = ?",
+        [f"{job}"],
     )
 
+    assert 1 == len(causes)
     is_told = ("storage/fs_mount_or_stale",) in causes
     assert bool(taken) is is_told
     assert is_told is ("does not take line 5 of this dump for a failure" not in said)

@@ -244,14 +244,26 @@ def test_a_number_of_two_clusters_is_neither_where_the_events_name_none(mixed: P
     assert {("17", "ambiguous_job")} == set(kinds)
 
 
+@pytest.fixture(scope="module")
+def of_two_clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("of-two-clusters")
+    ingest(
+        folder / "warehouse",
+        *(table(folder / f"{cluster}.txt", cluster, "17") for cluster in ("c1", "c2")),
+    )
+    return folder / "warehouse"
+
+
 @pytest.mark.parametrize("named", [(), ("--cluster", "c1")], ids=("none", "one"))
 def test_a_number_of_two_clusters_that_is_joined_with_neither_is_warned_of(
-    named: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    of_two_clusters: Path,
+    named: tuple[str, ...],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    tables = [table(tmp_path / f"{cluster}.txt", cluster, "17") for cluster in ("c1", "c2")]
-    ingest(tmp_path / "warehouse", *tables)
+    warehouse = shutil.copytree(of_two_clusters, tmp_path / "warehouse", symlinks=True)
 
-    assert 0 == ingest(tmp_path / "warehouse", trained(tmp_path / "a.jsonl", "17"), *named)
+    assert 0 == ingest(warehouse, trained(tmp_path / "a.jsonl", "17"), *named)
     said = (
         "job 17: the scheduler's job 17 is known on 2 clusters, such as c1 and c2. It is joined "
         "with none of them, and if it is one its time counts twice. Ingest what tells of it with "

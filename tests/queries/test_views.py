@@ -785,22 +785,30 @@ def half_told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
+@pytest.fixture(scope="module")
+def only_scheduled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of a job that only a scheduler knows."""
+    folder = tmp_path_factory.mktemp("only-scheduled")
+    scheduled = folder / "sacct.txt"
+    scheduled.write_text("\n".join((SACCT[0], SACCT[2])) + "\n", encoding="utf-8")
+
+    assert 0 == ingest(folder / "warehouse", scheduled)
+    return folder / "warehouse"
+
+
 @pytest.mark.parametrize("team", ["ads", "fleet"])
 def test_of_jobs_that_only_a_scheduler_knows_the_queue_makes_no_ettr(
-    team: str, tmp_path: Path
+    team: str, only_scheduled: Path
 ) -> None:
     """They waited, and whether they trained is unknown: that is no 0 %."""
-    scheduled = tmp_path / "sacct.txt"
-    scheduled.write_text("\n".join((SACCT[0], SACCT[2])) + "\n", encoding="utf-8")
-    warehouse = tmp_path / "warehouse"
-
-    assert 0 == ingest(warehouse, scheduled)
     for view in (
         "team_day where team = $1 and workload = 'all' and day = $2",
         "window_of($1, 'all', $2, $2)",
     ):
         assert [(600.0, None)] == rows(
-            warehouse, f"select queue_seconds, ettr_with_queue_ratio from {view}", [team, SECOND]
+            only_scheduled,
+            f"select queue_seconds, ettr_with_queue_ratio from {view}",
+            [team, SECOND],
         )
 
 
