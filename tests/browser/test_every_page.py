@@ -130,6 +130,23 @@ def test_axe_has_judged_every_page() -> None:
     } == _judged
 
 
+@pytest.mark.axe
+def test_axe_sees_words_that_are_too_faint(reused: Page, fleet_url: str) -> None:
+    """Else that it finds none would say nothing."""
+    reused.set_viewport_size({"width": WIDE, "height": 900})
+    turn_to(reused, fleet_url + "/data")
+    drawn(reused)
+    reused.get_by_role("heading", level=1).evaluate(
+        "each => each.insertAdjacentHTML('afterend', "
+        "'<p id=faint style=\"color:#bbb;background:#fff\">Words</p>')"
+    )
+    found = violations(reused)
+    reused.locator("#faint").evaluate("each => each.remove()")
+
+    assert 1 == len(found)
+    assert "color-contrast (serious, 1 x): #faint" in found[0]
+
+
 def widths(scheme: str, path: str) -> tuple[int, ...]:
     """Those that a page is looked at in, one after the other."""
     usual, other = (WIDE, NARROW) if scheme == "light" else (NARROW, WIDE)
