@@ -69,20 +69,19 @@ def alerts(limits: Thresholds) -> tuple[Alert, ...]:
 
 
 def rule_file(limits: Thresholds) -> dict[str, Any]:
-    """The whole file as Prometheus reads it."""
-    return {
-        "groups": [
-            {
-                "name": "ett-ratios",
-                "rules": [
-                    {"record": name.partition("#")[0], "expr": expression}
-                    | ({"labels": labels} if labels else {})
-                    for name, (expression, labels) in recorded().items()
-                ],
-            },
-            {"name": "ett-alerts", "rules": [_rule(alert, limits) for alert in alerts(limits)]},
-        ]
-    }
+    """The whole file as Prometheus reads it.
+
+    One group, because only within one are rules evaluated in turn and at one time: alerts of a
+    group beside might look before a ratio is recorded, and where rules are evaluated more than
+    five minutes apart the one before is stale and no alert would ever fire.
+    """
+    ratios = [
+        {"record": name.partition("#")[0], "expr": expression}
+        | ({"labels": labels} if labels else {})
+        for name, (expression, labels) in recorded().items()
+    ]
+    fired = [_rule(alert, limits) for alert in alerts(limits)]
+    return {"groups": [{"name": "ett", "rules": ratios + fired}]}
 
 
 def _share(part: str, by: str) -> str:

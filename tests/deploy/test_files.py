@@ -50,6 +50,17 @@ def test_the_alerts_fire_and_end_when_they_should(promtool: str, tmp_path: Path)
     assert (0, "") == (told.returncode, told.stderr)
 
 
+def test_what_a_rule_reads_is_recorded_before_it_in_its_group() -> None:
+    recorded = {name.partition("#")[0] for name in rules.recorded()}
+    for group in rules.rule_file(Thresholds())["groups"]:
+        before: set[str] = set()
+        for rule in group["rules"]:
+            reads = set(re.findall(r"\w+(?::\w+)+", rule["expr"])) & recorded
+            assert reads <= before, rule
+            before.add(rule.get("record", ""))
+        assert recorded <= before
+
+
 @pytest.mark.prometheus
 def test_promtool_accepts_rules_and_settings(promtool: str) -> None:
     checked = run(promtool, "check", "config", str(DEPLOY / "prometheus/prometheus.yml"))
