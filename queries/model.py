@@ -179,12 +179,6 @@ def show(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
         _run(connection, f"create or replace temp view {model.name} as {model.sql}")
 
 
-def hide(connection: duckdb.DuckDBPyConnection, *layers: str) -> None:
-    """Drop what `show` made."""
-    for model in models(*layers):
-        connection.execute(f"drop view if exists temp.{model.name}")
-
-
 def serve(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the attached database `serving` with what readers see, from the database `warehouse`.
 

@@ -20,10 +20,11 @@ import polars as pl
 
 from queries import frames, model
 from queries.detection import sentences, series
-from queries.regressions import SCHEMAS, Settings, detect
+from queries.regressions import SCHEMAS, Found, Settings, detect
 
 _LAYER = "serving/regressions"
 _FOLDER = Path(__file__).parent
+_NONE_FOUND = _FOLDER / "no_regressions.sql"
 
 # A fault of the detector on some data. A disk, a lost file or an interrupt is none.
 _FAULTS = (
@@ -155,8 +156,6 @@ _EVIDENCE = (
     "regression_jobs",
     "regression_parts",
 )
-# the columns that a select gave, once this process has asked
-_COLUMNS: dict[str, str] = {}
 _MARKS = """
 create or replace temp table found_marks as
 select
@@ -172,14 +171,21 @@ left join warehouse.series_marks_kept as marks
     on marks.day between found.before_from and found.after_to
 group by all
 """
+_FRESH = """
+create or replace temp table fresh_regressions as
+select found.*
+from found_regressions as found
+semi join (from found_marks{known}) as fresh using (team, metric, started_on)
+"""
 
 
 def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | None:
     """Add what got worse to the attached database `serving`, while `model.serve` may fill it.
 
     Reads the kept facts of the database `warehouse` and the temporary tables `calendar` and
-    `calendar_pieces`. Leaves `serving` as the default. Returns None, or why it is not known what
-    got worse; a file that says so is whole in everything else.
+    `calendar_pieces`. Leaves `serving` as the default, and temporary tables that go with the
+    connection. Returns None, or why it is not known what got worse; a file that says so is whole in
+    everything else.
     """
     connection.execute("use serving")
     [changes] = [each for each in model.models(_LAYER) if each.name == "changes"]
@@ -193,11 +199,6 @@ def serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> str | No
         return reason
     finally:
         connection.execute("use serving")
-        found = [f"found_{name}" for name in (*SCHEMAS, "sentences", "marks")]
-        for name in (*found, "fresh_regressions", "touched_days"):
-            connection.execute(f"drop table if exists temp.{name}")
-        connection.execute("drop view if exists temp.read_cells")
-        model.hide(connection, "alerts")
     return None
 
 
@@ -230,48 +231,65 @@ def cells(connection: duckdb.DuckDBPyConnection, through: date) -> pl.DataFrame:
 def _serve(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     through = _last_complete_day(connection)
     inputs = _fingerprint(connection, settings, through)
-    if inputs == _made_of(connection):
+    present = _present(connection)
+    if "detector" in present and inputs == _made_of(connection):
         return
     found = detect(cells(connection, through), through, settings)
-    for name in SCHEMAS:
+    if found.regressions.is_empty():
+        _forget(connection)
+        connection.execute(_NONE_FOUND.read_text(encoding="utf-8"))
+    else:
+        _tell(connection, found, is_changed="regression_marks" in present)
+    _keep(connection, "found_quiet", found.quiet)
+    [quiet] = [each for each in _models() if each.name == "quiet_series"]
+    connection.execute(f"create table {quiet.name} as {quiet.sql}")
+    _note(connection, inputs, None)
+
+
+def _tell(connection: duckdb.DuckDBPyConnection, found: Found, *, is_changed: bool) -> None:
+    """Make the tables of regressions. With `is_changed` evidence stays where it still holds."""
+    for name in SCHEMAS.keys() - {"quiet"}:
         _keep(connection, f"found_{name}", getattr(found, name))
     connection.execute(_WEIGHED)
     connection.execute(_UNCOSTED)
-    kept = _keep_evidence(connection)
-    _forget(connection, kept)
+    connection.execute(_MARKS)
+    known = " except from regression_marks" if is_changed else ""
+    connection.execute(_FRESH.format(known=known))
+    _forget(connection, _EVIDENCE if is_changed else ())
+    if is_changed:
+        _strike_evidence(connection)
+    is_fresh = connection.execute("select 1 from fresh_regressions limit 1").fetchone() is not None
+    if is_fresh:
+        _let_alerts_be_read(connection)
     [whole] = [each for each in _models() if each.name == "regressions"]
     for each in _models():
-        if each.name in _EVIDENCE:
-            _tell_evidence(connection, each, is_kept=bool(kept))
-        elif each is not whole:
+        if each.name in (whole.name, "quiet_series"):
+            continue
+        if each.name not in _EVIDENCE or not is_changed:
             connection.execute(f"create table {each.name} as {each.sql}")
+        elif is_fresh:
+            connection.execute(f"insert into {each.name} {each.sql}")
     connection.execute(_COUNTED)
     _keep(connection, "found_sentences", sentences.told(connection))
     connection.execute(f"create table {whole.name} as {whole.sql}")
     connection.execute("create or replace table regression_marks as from found_marks")
-    _note(connection, inputs, None)
 
 
-def _keep_evidence(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
-    """Strike the evidence that no longer holds; lay out the regressions and days that lack it.
-
-    Returns the tables that stay.
-    """
-    connection.execute(_MARKS)
-    kept = _EVIDENCE if "regression_marks" in _present(connection) else ()
-    known = " except from regression_marks" if kept else ""
-    connection.execute(
-        "create or replace temp table fresh_regressions as "
-        "select found.* from found_regressions as found "
-        f"semi join (from found_marks{known}) as fresh using (team, metric, started_on)"
-    )
-    for name in kept:
+def _strike_evidence(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of regressions that are none any more, and of those of which it is told anew."""
+    for name in _EVIDENCE:
         connection.execute(
             f"delete from {name} where (team, metric, started_on) not in "
             "(select (team, metric, started_on) from found_regressions) "
             "or (team, metric, started_on) in "
             "(select (team, metric, started_on) from fresh_regressions)"
         )
+
+
+def _let_alerts_be_read(connection: duckdb.DuckDBPyConnection) -> None:
+    """Single attempts of the days of fresh regressions: of all that they tell only what is asked
+    for is read.
+    """
     connection.execute(
         "create or replace temp table touched_days as "
         "select marks.day from warehouse.series_marks_kept as marks "
@@ -279,28 +297,8 @@ def _keep_evidence(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
         # of single attempts only those during it are told of
         "on marks.day between fresh.started_on and fresh.after_to"
     )
-    # single attempts are read through them: of all that they tell, only what is asked for
     connection.execute("set search_path = 'serving,warehouse'")
     model.show(connection, "alerts")
-    return kept
-
-
-def _tell_evidence(
-    connection: duckdb.DuckDBPyConnection, evidence: model.Model, *, is_kept: bool
-) -> None:
-    """Add the evidence of `fresh_regressions`. Of none there is no row: to plan the select for that
-    takes long beside a small ingest.
-    """
-    name, sql = evidence.name, evidence.sql
-    is_quiet = connection.execute("select 1 from fresh_regressions limit 1").fetchone() is None
-    if not is_kept and is_quiet and sql in _COLUMNS:
-        connection.execute(f"create table {name} ({_COLUMNS[sql]})")
-    elif not is_kept:
-        connection.execute(f"create table {name} as {sql}")
-        described = connection.execute(f"describe {name}").fetchall()
-        _COLUMNS[sql] = ", ".join(f'"{column}" {kind}' for column, kind, *_ in described)
-    elif not is_quiet:
-        connection.execute(f"insert into {name} {sql}")
 
 
 def _fingerprint(connection: duckdb.DuckDBPyConnection, settings: Settings, through: date) -> str:
@@ -319,6 +317,7 @@ def _release() -> str:
             _FOLDER / "regressions.py",
             _FOLDER / "regression_tables.py",
             _FOLDER / "model.py",
+            _NONE_FOUND,
             *(_FOLDER / "detection").glob("*.py"),
             *(_FOLDER / "detection").glob("*.csv"),
             *(_FOLDER / "alerts").glob("*.sql"),
@@ -330,9 +329,7 @@ def _release() -> str:
 
 
 def _made_of(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """The fingerprint of the tables that the file has from the publication before, if it has."""
-    if "detector" not in _present(connection):
-        return None
+    """The fingerprint of the tables that the file has from the publication before, if it knew."""
     [(made_of,)] = connection.execute("select made_of from detector").fetchall()
     return None if made_of is None else str(made_of)
 

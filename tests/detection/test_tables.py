@@ -419,16 +419,3 @@ def classes(metric: str, *cells: str) -> list[tuple[float, ...]]:
             "select before_value, after_value, speed_change, mix_change "
             f"from ({model_of['regression_classes'].sql})"
         ).fetchall()
-
-
-def test_where_nothing_got_worse_the_evidence_has_the_columns_that_it_always_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(regression_tables, "_COLUMNS", {})
-    dump = write_dump(tmp_path / "dump.jsonl", life("a"))
-    ingest(tmp_path / "planned", dump)
-    ingest(tmp_path / "known", dump)
-
-    for table in regression_tables._EVIDENCE:
-        columns = rows(tmp_path / "planned", f"describe {table}")
-        assert columns == rows(tmp_path / "known", f"describe {table}")
