@@ -24,6 +24,7 @@ from ingest.collectors.lines import (
     split_bar,
     split_time,
     without_colours,
+    zones_apart_us,
 )
 from ingest.collectors.torchelastic_checkpoints import Checkpoints, background
 from ingest.collectors.torchelastic_errors import error_in, signal_in, was_left_out
@@ -297,7 +298,7 @@ class Reader:
         if cancelled := _CANCELLED.search(text):
             self.run.hear(text)
             self._teach()
-            yield from self._cancelled(number, text, cancelled)
+            yield from self._cancelled(number, text, cancelled, said(line, self.clock).at_us)
         elif b"SLURM" in text or b"restart=" in text or b"lurm" in text:
             self.run.hear(text)
             self._teach()
@@ -540,8 +541,12 @@ class Reader:
         if not text.strip() or self._list_lines > _LIST_LINES:
             self._list = None
 
-    def _cancelled(self, number: int, text: bytes, cancelled: re.Match[bytes]) -> Iterator[Event]:
-        """The scheduler's word on why it ends the job."""
+    def _cancelled(
+        self, number: int, text: bytes, cancelled: re.Match[bytes], stamp_us: int | None
+    ) -> Iterator[Event]:
+        """The scheduler's word on why it ends the job. Its time is of the zone that the time before
+        its line tells: no agent may have spoken yet.
+        """
         time = split_time(cancelled["at"] + b" ", self.clock)
         why = cancelled["why"]
         # srun cancels the step of which a task failed: nobody else did
@@ -550,7 +555,9 @@ class Reader:
             return
         outcome = Outcome.CANCELLED if why is None else _OUTCOMES.get(why, Outcome.FAILED)
         message = text.decode("utf-8", "replace").strip()
-        at_us = time.at_us + self._apart_us
+        at_us = time.at_us + (
+            self._apart_us if stamp_us is None else zones_apart_us(time.at_us, stamp_us)
+        )
         stop = Stop(at_us, number, outcome=outcome, message=message)
         current = self._current()
         for launch in current:

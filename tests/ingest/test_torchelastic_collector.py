@@ -271,6 +271,20 @@ def test_an_agent_is_in_the_zone_that_a_pipe_puts_before_its_lines(
     assert "its times tell no year" not in caplog.text
 
 
+@pytest.mark.parametrize("told", [(PREEMPTED, DIED), (DIED, PREEMPTED)])
+def test_slurm_cancels_in_the_zone_that_a_pipe_puts_before_its_line_whoever_speaks_first(
+    tmp_path: Path, told: tuple[str, str]
+) -> None:
+    said = ["SLURM_JOB_ID=1153", *told]
+    plain = lives(events_of(written(tmp_path, *said)))
+    stamped = [f"2026-11-20T05:42:37.123-0800 {line}" for line in said]
+
+    assert [(60.0, "attempt_end", None, "preempted")] == plain
+    assert [(60.0 + 8 * 3600, *plain[0][1:])] == lives(
+        events_of(written(tmp_path, *stamped, name="stamped.log"))
+    )
+
+
 def test_workers_are_shut_down_from_when_they_are_told_to_stop(tmp_path: Path) -> None:
     stop = glog(190, "elastic/multiprocessing/api", "Sending process 1 closing signal SIGTERM")
     log = [*begins(0), *starts(2), *fails(140, -9, left=3, stops=30), *starts(150, restart=1)]
