@@ -93,6 +93,11 @@ class Launch:
         """Whether a step of its own was told, or a save of one."""
         return self._top > 0
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether it loads a checkpoint, or did last of all that is told."""
+        return self._spans.has_open(Phase.CHECKPOINT_LOAD)
+
     def hear(self, sign: Sign) -> list[Event]:
         """What a sign of this launch says has happened."""
         if sign.at_us is not None:

@@ -306,8 +306,11 @@ class Run:
         if launch.steps or launch.training_us is None or sign.at_us is None:
             return bool(launch.steps) and (sign.at_us or 0) >= launch.stepped_us
         # its steps are told without times
-        is_past = launch.has_reached_a_step and sign.at_us > launch.seen_us
-        return is_past or sign.at_us - launch.training_us > _RANKS_APART_US
+        if launch.has_reached_a_step and sign.at_us > launch.seen_us:
+            return True
+        if sign.means in _OF_LOADS and launch.is_loading:  # what is large is loaded part by part
+            return False
+        return sign.at_us - launch.training_us > _RANKS_APART_US
 
     def _launches_again(self, launch: Launch, sign: Sign) -> bool:
         """Ranks tell the same launch one after another, and what one of them buffers comes late."""

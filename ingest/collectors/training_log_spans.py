@@ -187,6 +187,10 @@ class Spans:
             and span.step < step
         ]
 
+    def has_open(self, phase: Phase) -> bool:
+        """Whether one of that phase goes on, or nothing else was told since it was done."""
+        return any(key[0] is phase for key in self._open)
+
     @property
     def unfinished_us(self) -> int | None:
         """The last that was told of what goes on."""

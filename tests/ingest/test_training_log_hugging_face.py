@@ -281,6 +281,22 @@ def test_a_trainer_that_has_saved_a_step_and_begins_to_train_is_another_launch(
     assert begun == [since(event) for event in told if event.get("phase") == "training"]
 
 
+def test_a_checkpoint_that_is_loaded_for_minutes_begins_no_launch() -> None:
+    time = "2026-03-01 10:0{} - INFO - accelerate.utils.fsdp_utils - "
+    told = read(
+        time.format("0:00,000") + "***** Running training *****",
+        time.format("0:01,000") + "Loading states from /c/step_100",
+        time.format("0:01,100") + "Loading model from /c/step_100/pytorch_model_fsdp_0",
+        time.format("1:30,000") + "Model loaded from /c/step_100/pytorch_model_fsdp_0",
+        time.format("4:10,000") + "Optimizer loaded from /c/step_100/optimizer_0",
+        time.format("8:00,000") + "Saving current state to /c/step_200",
+        time.format("8:10,000") + "***** Running training *****",
+    )
+
+    assert [0.0, 490.0] == [since(event) for event in told if event.get("phase") == "training"]
+    assert [(1.0, 250.0)] == spans(told, "checkpoint_load")
+
+
 def test_a_bar_says_nothing_of_a_trainer_whose_steps_tell_times() -> None:
     told = read(
         "2026-03-01 10:00:00,000 - INFO - ***** Running training *****",
