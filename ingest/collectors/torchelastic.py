@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 
 from ingest.collectors.base import Collector, Dump, Line, Reading
@@ -25,7 +25,7 @@ from ingest.collectors.torchelastic_runs import (
 )
 from ingest.collectors.torchelastic_signs import MARKS, recognises
 from ingest.collectors.torchelastic_training import Again, Begun
-from ingest.collectors.training_log import trainer_began_us, trainer_events
+from ingest.collectors.training_log import trainer_begins, trainer_events
 from ingest.collectors.training_log_signs import Sign
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
@@ -73,8 +73,8 @@ def read(dump: Dump, reading: Reading) -> Iterator[Event | Rejected]:
 def _told(dump: Dump, clock: Clock, reader: Reader, reading: Reading) -> Iterator[Event | Rejected]:
     batches = _batches(dump.lines())
     for batch in batches:
-        if reader.trainer_began_us is None:
-            reader.trainer_began_us = partial(trainer_began_us, dump, batch, reading, clock)
+        if reader.trainer_begins is None:
+            reader.trainer_begins = cache(partial(trainer_begins, dump, batch, reading, clock))
         others: list[Line] = []
         yield from _heard(reader, batch, others)
         if reader.has_agent:

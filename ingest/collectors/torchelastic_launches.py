@@ -47,7 +47,9 @@ class Launch:
     is the latest time that the trainer told in it. `has_broken_off`: it did so itself, and no line
     tells when. `is_left_out`: the others had no place for it, so that it started no workers.
     `closing_us` is when it first told workers that run to stop, or saw one die. `stopping_us` is
-    the latest time that the trainer told while the launch was stopped.
+    the latest time that the trainer told while the launch was stopped. `given_up_us` is when the
+    agent said that it starts no workers any more. `is_trainers`: no agent spoke in it, only its
+    trainer.
     """
 
     run: Run
@@ -87,6 +89,8 @@ class Launch:
     heard_us: int | None = None
     has_broken_off: bool = False
     is_left_out: bool = False
+    given_up_us: int | None = None
+    is_trainers: bool = False
     _has_attempt: bool = False
     _is_first: bool = True
 

@@ -99,8 +99,8 @@ class Reader:
     _hosts: set[str] = field(default_factory=set)  # that labels name
     opened_us: int | None = None  # when what was launched last began to write, unless it said so
     is_opened: bool = False  # the next lines tell it
-    # when its trainer began by a time, as the first lines tell it
-    trainer_began_us: Callable[[int], int | None] | None = None
+    # when launches of its trainer began, as the first lines tell it
+    trainer_begins: Callable[[], Sequence[int]] | None = None
     _restart: int | None = None
     # what the scheduler said of agents that had not spoken yet
     _unheard: list[tuple[Stop, Event]] = field(default_factory=list)
@@ -175,24 +175,28 @@ class Reader:
         again.is_anew = of is not None and self._training.comes_back(again.at_us, of, self._pauses)
 
     def of_begin(self, at_us: int) -> None:
-        """The trainer begins. Where all agents that had begun by then are gone or were stopped, or
-        all began with the trainer later, it is one's that says nothing of its begin, for it keeps
-        to warnings: that of the next that is stopped, else of one that says nothing at all.
+        """The trainer begins. Where all agents that had begun by then are gone, gave up, were
+        stopped or said nothing, or all began with the trainer later, it is one's that says nothing
+        of its begin, for it keeps to warnings: that of the next that is stopped or sees a worker
+        die, else of one that says nothing at all.
         """
         begun = [launch for launch in self._begun if (launch.began_us or at_us) < at_us]
+        if any(launch.began_us == at_us for launch in self._begun):
+            return
         if begun and not all(_is_over_by(launch, at_us) for launch in begun):
             return
         if not begun and not all(_began_after(launch, at_us) for launch in self._begun):
             return
-        stopped = [
-            launch
-            for launch in self._begun
-            if launch.began_us is None and launch.stop is not None and launch.stop.at_us > at_us
+        heard = [
+            (first_us, place)
+            for place, launch in enumerate(self._begun)
+            if launch.began_us is None and (first_us := _first_word_us(launch) or 0) > at_us
         ]
-        if stopped:
-            launch = min(stopped, key=lambda each: each.stop.at_us if each.stop else 0)
+        if heard:
+            launch = self._begun[min(heard)[1]]
         else:
             launch = self._new(("trainer", at_us), is_logged=True)
+            launch.is_trainers = True
             launch.saw(at_us)
         launch.began_us, launch.is_begin_told = at_us, False
         ordered = sorted(self._begun, key=lambda each: each.began_us or 0)
@@ -340,14 +344,20 @@ class Reader:
 
     def _begin_untold(self, launch: Launch, message: agent.Message) -> None:
         """An agent whose first word is that a worker died began with what was launched last; the
-        first of a log that tells no job of the scheduler before, with its trainer.
+        first of a log that tells no job of the scheduler before, and one that speaks when all
+        others were gone as a trainer began, with that trainer.
         """
         opened_us, self.opened_us = self.opened_us, None
-        is_first_word = launch.began_us is None and agent.tells_death(message)
-        is_first = len(self._begun) == 1 and self.run.scheduler_job is None
-        if is_first_word and is_first and self.trainer_began_us and message.at_us is not None:
-            opened_us = opened_us or self.trainer_began_us(message.at_us)
-        if is_first_word and opened_us is not None and opened_us < (message.at_us or 0):
+        if launch.began_us is not None or message.at_us is None or not agent.tells_death(message):
+            return
+        if opened_us is None and self.trainer_begins is not None:
+            begins = [at_us for at_us in self.trainer_begins() if at_us < message.at_us]
+            opened_us = max(begins, default=None)
+            others = [other for other in self._begun if other is not launch]
+            is_next = all(_is_over_by(other, opened_us or 0) for other in others)
+            if not (is_next if others else self.run.scheduler_job is None):
+                return
+        if opened_us is not None and opened_us < message.at_us:
             launch.began_us, launch.is_begin_told = opened_us, False
 
     def _hear_stops(self, launch: Launch, message: agent.Message) -> None:
@@ -497,6 +507,8 @@ class Reader:
             return
         if "ChildFailedError" in caught.exception:
             self._table.begin()
+            if launch is not None and launch.failed_us is not None:
+                launch.given_up_us = max(launch.failed_us, told_us)
         elif launch is not None and launch.seen_us is not None:
             signal = signal_in(caught.exception)
             if signal is not None:
@@ -624,9 +636,14 @@ def _began_after(launch: Launch, at_us: int) -> bool:
 
 
 def _is_over_by(launch: Launch, at_us: int) -> bool:
-    """Whether an agent was gone by a time, or had been stopped."""
-    stopped_us = launch.stop.at_us if launch.stop else launch.gone_us
-    return stopped_us is not None and stopped_us < at_us
+    """Whether an agent was gone by a time, had given up or been stopped, or said nothing."""
+    stopped_us = launch.stop.at_us if launch.stop else launch.gone_us or launch.given_up_us
+    return launch.is_trainers or (stopped_us is not None and stopped_us < at_us)
+
+
+def _first_word_us(launch: Launch) -> int | None:
+    """When an agent that keeps to warnings was stopped, or saw a worker die."""
+    return launch.stop.at_us if launch.stop else launch.closing_us or launch.failed_us
 
 
 def _told_in(launch: Launch) -> Told | None:

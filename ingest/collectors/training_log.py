@@ -205,11 +205,11 @@ def trainer_events(
     yield from _trainers_own(_late(dump, run), keys)
 
 
-def trainer_began_us(
-    dump: Dump, lines: Sequence[Line], reading: Reading, clock: Clock, until_us: int
-) -> int | None:
-    """When the last launch began that the first lines of such a log tell of, up to a time; None
-    where they tell of none: the log may be a piece, which begins anywhere.
+def trainer_begins(
+    dump: Dump, lines: Sequence[Line], reading: Reading, clock: Clock
+) -> Sequence[int]:
+    """When the launches began that the first lines of such a log tell of: none where they tell of
+    none, for the log may be a piece, which begins anywhere.
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
@@ -221,7 +221,7 @@ def trainer_began_us(
         is_later = _is_first(event, keys) and has_others
         if is_later or event["event"] == EventKind.ATTEMPT_START:
             begun.append(event["at_us"])
-    return max((at_us for at_us in begun if at_us < until_us), default=None)
+    return begun
 
 
 def _is_first(event: Event, keys: set[str]) -> bool:

@@ -958,6 +958,43 @@ def test_runs_of_silent_agents_in_one_log_are_completed_each(fleet: Path) -> Non
     )
 
 
+def launches_that_begin_and_end_in_silence_or_give_up(folder: Path) -> None:
+    def launch(minute: int) -> list[str]:
+        begins = f"[default0]:[2026-11-20 05:{minute}:00][rank0][INFO] Starting job: x"
+        return [begins, *silent(8489, minute)[1:-1]]
+
+    def death(minute: int, pid: int) -> list[str]:
+        return fails(60 * (minute - 41) - 37 + 30, 1, pid=pid)[1:]
+
+    def gives_up(minute: int, pid: int) -> list[str]:
+        said = (0, 1, f"2026-11-20_05:{minute}:30", "ValueError: 7")
+        return [*death(minute, pid), *table(said, run="none_abcd1234/attempt_0")]
+
+    log = [*launch(42), *launch(44), *launch(46), *gives_up(46, 5), *launch(48), *death(48, 6)]
+    log += [*launch(49), *gives_up(49, 6), *launch(51), *launch(53)[:2], *gives_up(53, 7)]
+    written(folder, *log, name="train.log")
+
+
+def test_launches_are_told_apart_by_their_trainers_where_agents_are_silent_or_give_up(
+    fleet: Path,
+) -> None:
+    assert [
+        (1, "lost", 23.0, 25.0),
+        (2, "lost", 143.0, 25.0),
+        (3, "failed", 263.0, 30.0),
+        (4, "failed", 383.0, 30.0),
+        (5, "failed", 413.0, 60.0),  # the same agent's, from the death before
+        (6, "lost", 563.0, 25.0),
+        (7, "failed", 683.0, 30.0),
+    ] == rows(
+        fleet,
+        f"select attempt, outcome, round(epoch(started_at) - {BEGUN}, 3), wall_seconds "
+        "from attempts where job_id = 'gives-up' order by attempt",
+    )
+    hung = "select * from area_by_attempt where job_id = 'gives-up' and area = 'hang'"
+    assert [] == rows(fleet, hung)
+
+
 def agent_in_the_place_of_a_killed_one(folder: Path) -> None:
     named = {"run_id": "replaced"}
     stays = [*begins(0, **named), *starts(5, agents=2), *fails(600, 1, left=3)]
@@ -987,6 +1024,7 @@ STORIES = {
     "others": workers_of_another_node_that_failed,
     "rotated": log_that_was_rotated,
     "silent": runs_of_silent_agents,
+    "gives-up": launches_that_begin_and_end_in_silence_or_give_up,
     "replaced": agent_in_the_place_of_a_killed_one,
 }
 JOBS = {
@@ -996,6 +1034,7 @@ JOBS = {
     "other-node",
     "rotated",
     "silent",
+    "gives-up",
     "replaced",
 }  # of all but the first
 
