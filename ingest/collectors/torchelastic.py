@@ -26,7 +26,7 @@ from ingest.collectors.torchelastic_runs import (
 from ingest.collectors.torchelastic_signs import MARKS, recognises
 from ingest.collectors.torchelastic_training import Again, Begun
 from ingest.collectors.training_log import trainer_begins, trainer_events
-from ingest.collectors.training_log_signs import Sign
+from ingest.collectors.training_log_signs import Sign, drawn_on
 from ingest.errors import UnreadableDump
 from ingest.events import Event, Rejected, Says
 
@@ -147,8 +147,9 @@ def _open(reader: Reader, batch: Sequence[Line], at: int) -> None:
 
 
 def _without(line: Line, reader: Reader) -> Line:
+    """A line without what is torchrun's; bars that were drawn before it are the trainer's."""
     number, text = line
-    return (number, b"" if reader.took_it else text)
+    return (number, drawn_on(text)) if reader.took_it else line
 
 
 def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:

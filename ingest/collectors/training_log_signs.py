@@ -358,6 +358,12 @@ class Signs:
         return self._told_us
 
 
+def drawn_on(line: bytes) -> bytes:
+    """A line up to the end of the last bar that was drawn on it; nothing where none was."""
+    ends = [place + len(end) for end in _ENDS if (place := line.rfind(end)) >= 0]
+    return line[: max(ends)] if ends and b"\r" in line else b""
+
+
 def _batches(lines: Iterable[Line]) -> Iterator[list[bytes]]:
     batch: list[bytes] = []
     size = 0

@@ -160,6 +160,31 @@ def test_a_rank_that_raises_behind_the_bar_that_another_draws_is_the_root(
     assert "RuntimeError: boom in the loop" == end["message"].partition("\n")[0]
 
 
+@pytest.mark.parametrize("stamp", ["", "2026-11-20T05:42:{}+0000 "])
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_a_bar_that_torchruns_words_are_behind_moves_on_all_the_same(
+    tmp_path: Path, stamp: str, is_raised: bool
+) -> None:
+    begin, saving, saved = (
+        f"{stamp.format(at)}2026-11-20 05:42:{at} - INFO - accelerate - {said}"
+        for at, said in (
+            ("00,000", "***** Running training *****"),
+            ("10,000", "Saving current state to /c/step_20"),
+            ("12,000", "Random states saved in /c/step_20/random_states_0.pkl"),
+        )
+    )
+    bar = "\r 23%|#   | 23/99 [00:01<00:42,  3.27s/it]\r 25%|#   | 25/99 [00:09<00:42,  3.27s/it]"
+    died = fails(50, 1)[1]
+    behind = raised("RuntimeError: boom", "[rank0]: ") if is_raised else [died]
+    end = [bar + behind[0], *behind[1:], *([died] if is_raised else [])]
+    log = [begin, saving, saved, *(stamp.format("27,000") + line for line in end)]
+    told = events_of(written(tmp_path, *begins(0), *starts(2), *log))
+
+    assert [33.0, 35.0] == [
+        since_begun(event["at_us"]) for event in told if event.get("phase") == "checkpoint_save"
+    ]
+
+
 def test_the_signal_is_the_root_and_its_victim_is_told_beside_it(tmp_path: Path) -> None:
     log = [
         *begins(0),
