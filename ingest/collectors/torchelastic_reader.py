@@ -44,7 +44,7 @@ from ingest.collectors.torchelastic_training import Again, Pause, Told, Training
 from ingest.collectors.training_log_failures import Failures as Evidence
 from ingest.collectors.training_log_signs import Sign
 from ingest.collectors.training_log_traces import HEADER
-from ingest.events import Event, EventKind, Outcome, Reason, Rejected
+from ingest.events import BUFFERED, Event, EventKind, Outcome, Reason, Rejected
 
 _MOST_LAUNCHES = 4096
 _MOST_UNTIMED = 1000
@@ -156,8 +156,9 @@ class Reader:
             if event["event"] == EventKind.ATTEMPT_END:
                 yield from launches.complete(launch, event["at_us"])
                 return
-            # who goes on after it was done was started anew, and is not done yet
-            launch.has_trainer, launch.completed_us = True, None
+            launch.has_trainer = True
+            if event.get("stage") != BUFFERED:  # who goes on was started anew, and is not done yet
+                launch.completed_us = None
             for told in self._training.hear(event, of, self._pauses):
                 yield {**told, **launches.of_launch(launch)}
             yield {**event, **launches.of_launch(launch)}

@@ -904,6 +904,16 @@ def test_a_trainer_that_printed_into_a_buffer_says_so_of_the_run(tmp_path: Path)
     ]
 
 
+def test_a_trainer_that_printed_into_a_buffer_and_is_done_has_completed(tmp_path: Path) -> None:
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    late = [f"2026-11-20 05:42:25,100 - INFO - step: {step} loss: 2.1" for step in range(1, 30)]
+    done = "2026-11-20 05:42:25,100 - INFO - Training completed"
+    told = events_of(written(tmp_path, warning, *late, done))
+
+    assert ["buffered"] == [event["stage"] for event in told if "stage" in event]
+    assert ["completed"] == [end["outcome"] for end in ends(told)]
+
+
 def test_a_line_of_the_trainer_keeps_its_number_behind_many_that_no_agent_spoke_in(
     tmp_path: Path,
 ) -> None:
