@@ -307,14 +307,16 @@ class Launch:
         return [
             event
             for told_us in sorted({min(since_us, at_us), at_us})
-            for event in self._spans.begin(Phase.EVALUATION, sign.label, told_us, step)
+            for event in self._spans.begin(
+                Phase.EVALUATION, sign.label, told_us, step, is_part=sign.pattern.is_part
+            )
         ]
 
     def _evaluated(self, sign: Sign) -> list[Event]:
         length_us = _length_us(sign)
         # Megatron-LM's first rank prints how long it took, the last one that it begins
         is_length_alone = sign.at_us is None and length_us is not None
-        begun = self._evaluating(sign) if is_length_alone else []
+        begun = self._evaluating(sign) if is_length_alone or sign.pattern.is_part else []
         return [
             *begun,
             *self._spans.end(Phase.EVALUATION, sign.label, sign.at_us, None, length_us),

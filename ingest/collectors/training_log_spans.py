@@ -71,12 +71,15 @@ class Spans:
         is_part: bool = False,
         is_confirmed: bool = False,
     ) -> list[Event]:
-        """It begins, or goes on. `is_confirmed`: another line tells when it is over."""
+        """It begins, or goes on. `is_confirmed`: another line tells when it is over. `is_part`: it
+        may have begun before: an evaluation goes on where nothing else was told since the last.
+        """
         span = self._open.get((phase, self._voice(label)))
-        if span is not None and _is_same(span, at_us, step):
+        goes_on = is_part and phase is Phase.EVALUATION
+        if span is not None and (goes_on or _is_same(span, at_us, step)):
             span.told_us = max(span.told_us, at_us)
             span.step = span.step if step is None else step
-            span.is_done = span.is_done and step is None
+            span.is_done = span.is_done and step is None and not goes_on
             return []
         if len(self._open) >= _MOST_OPEN:
             return []

@@ -245,6 +245,34 @@ def test_composer_tells_its_steps_and_what_lies_between_them(
     assert ["failed", "completed"] == [event["outcome"] for event in of(told, "attempt_end")]
 
 
+@pytest.mark.parametrize(
+    ("batches", "until"),
+    [
+        pytest.param(("1/4", "4/4"), 120.0, id="one"),
+        pytest.param(("1/4", "4/4", "1/9", "9/9"), 240.0, id="another, after a minute"),
+        pytest.param(("1/1", "1/1", "1/1"), 180.0, id="each of one batch"),
+        pytest.param(("1/4", "4/4", "1/9"), 180.0, id="the last was not ended"),
+    ],
+)
+def test_evaluations_of_composer_that_follow_one_another_are_one(
+    batches: tuple[str, ...], until: float
+) -> None:
+    at = "2026-03-01T10:0{}:00+0000 "
+    told = read(
+        at.format(0) + "[batch=20/1000]:",
+        *(
+            at.format(minute) + f"[Eval batch={batch}] Eval on task {minute // 3}"
+            for minute, batch in enumerate(batches, 1)
+        ),
+        at.format(6) + "[batch=21/1000]:",
+        at.format(7) + "[Eval batch=1/4] Eval on task 0",
+        at.format(8) + "[Eval batch=4/4] Eval on task 0",
+        at.format(9) + "[batch=22/1000]:",
+    )
+
+    assert [(60.0, until), (420.0, 480.0)] == spans(told, "evaluation")
+
+
 def _composer_that_goes_on(*between: str, first: int = 30) -> list[str]:
     time, at = "2026-03-01T10:{}:00", "2026-03-01T10:{}:00+0000 "
     trainer = "composer.trainer.trainer"
