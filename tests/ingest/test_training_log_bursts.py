@@ -55,6 +55,8 @@ def test_a_log_that_was_buffered_is_warned_of(
         pytest.param([60 + at / 2 for at in range(90)], id="two a second"),
         pytest.param([60 + at // 20 for at in range(90)], id="twenty in each whole second"),
         pytest.param([*_bursts(60.1, size=9), *range(70, 90)], id="a few at its begin"),
+        pytest.param([60.3 + at / 200 for at in range(900)], id="two hundred a second"),
+        pytest.param([64.3 + at // 99 * 5 + at / 500 for at in range(900)], id="with pauses"),
     ],
 )
 def test_a_log_that_was_written_as_it_went_is_not(
