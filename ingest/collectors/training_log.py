@@ -193,16 +193,16 @@ def trainer_events(
     keys: set[str] = set()
     for told in signs.read(dump.lines()):
         if isinstance(told, Step) and run.has_told(told):
-            yield from _trainers_own(run.settle(), keys)
+            yield from _trainers_own(run, run.settle(), keys)
             again = Again(told.at_us)
             yield again
             if again.is_anew:
-                yield from _trainers_own(run.begin_anew(told), keys)
-        yield from _trainers_own(_of_one(signs, run, told), keys)
+                yield from _trainers_own(run, run.begin_anew(told), keys)
+        yield from _trainers_own(run, _of_one(signs, run, told), keys)
         if isinstance(told, Sign) and told.means is Means.FAILURE:
             yield told
-    yield from _trainers_own(run.close(signs.last_us(), signs.first_us), keys)
-    yield from _trainers_own(_late(dump, run), keys)
+    yield from _trainers_own(run, run.close(signs.last_us(), signs.first_us), keys)
+    yield from _trainers_own(run, _late(dump, run), keys)
 
 
 def trainer_begins(
@@ -220,7 +220,7 @@ def trainer_begins(
         # the first may have begun long before, where it was met training
         is_later = _is_first(event, keys) and has_others
         if is_later or event["event"] == EventKind.ATTEMPT_START:
-            begun.append(event["at_us"])
+            begun.append(run.begun_us or event["at_us"])
     return begun
 
 
@@ -233,12 +233,12 @@ def _is_first(event: Event, keys: set[str]) -> bool:
     return True
 
 
-def _trainers_own(events: Iterable[Event], keys: set[str]) -> Iterator[Event | Begun]:
+def _trainers_own(run: Run, events: Iterable[Event], keys: set[str]) -> Iterator[Event | Begun]:
     """`keys` are those of the launches that were told of before."""
     for event in events:
         is_met = _is_first(event, keys) and event.get("phase") == Phase.TRAINING
         if is_met or event["event"] == EventKind.ATTEMPT_START:
-            yield Begun(event["at_us"])
+            yield Begun(run.begun_us or event["at_us"])  # it may train later than its first line
         is_done = event.get("outcome") == Outcome.COMPLETED
         is_of_state = "resumed_from_step" in event or event.get("stage") == BUFFERED
         if event["event"] in _TRAINERS_OWN or is_done or is_of_state:

@@ -46,6 +46,7 @@ class Launch:
         self.is_trained = False
         self.stepped_us = 0
         self.training_us: int | None = None
+        self._entered: Event | None = None  # that a line told that its train loop begins
         self._ready_us = begun_us  # training begins no earlier
         self._top = 0
         self._told_us = 0  # of the last progress
@@ -198,14 +199,24 @@ class Launch:
         self._ready_us = sign.at_us or self._ready_us
         if sign.at_us is None:
             return []
+        self._trains_no_earlier(sign.at_us)
         return self._spans.begin(Phase.CHECKPOINT_LOAD, sign.label, sign.at_us, _number(sign))
 
     def _loaded(self, sign: Sign) -> list[Event]:
         self._restore(sign)
         self._ready_us = sign.at_us or self._ready_us
+        if sign.at_us is not None and self.is_loading:
+            self._trains_no_earlier(sign.at_us)
         return self._spans.end(
             Phase.CHECKPOINT_LOAD, sign.label, sign.at_us, _number(sign), _length_us(sign)
         )
+
+    def _trains_no_earlier(self, at_us: int) -> None:
+        """What is restored before anything was trained is restored before the first batch, though a
+        line has told before that training begins.
+        """
+        if self._entered is not None and not self.steps and not self._top and not self.is_trained:
+            self._entered["at_us"] = self.training_us = max(self._entered["at_us"], at_us)
 
     def _training(self, sign: Sign) -> list[Event]:
         first_step = _number(sign, "first_step")
@@ -216,10 +227,8 @@ class Launch:
             return self._other_rank(sign)
         begun_us = max(sign.at_us - (_length_us(sign) or 0), self._ready_us or 0)
         self.training_us, self.is_trained = min(begun_us, sign.at_us), False
-        return [
-            *self._spans.went_on(sign.label, sign.at_us),
-            _phase(EventKind.PHASE_START, Phase.TRAINING, self.training_us),
-        ]
+        self._entered = _phase(EventKind.PHASE_START, Phase.TRAINING, self.training_us)
+        return [*self._spans.went_on(sign.label, sign.at_us), self._entered]
 
     def _stepped(self, sign: Sign) -> list[Event]:
         """A step is done, and it is not told when: what was saved before it is written, and it has

@@ -134,6 +134,11 @@ class Run:
         launch.is_met_training |= is_met and launch.begun_us == launch.training_us
         yield from self._placed(events)
 
+    @property
+    def begun_us(self) -> int | None:
+        """When the launch that is told of began, where the log tells."""
+        return None if self._launch is None else self._launch.begun_us
+
     def has_told(self, step: Step) -> bool:
         """Whether its rank has told that step already, or a later one."""
         if self._is_quoted(step.at_us):
