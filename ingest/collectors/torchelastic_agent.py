@@ -90,12 +90,14 @@ class Message:
         return self.module in _FROM_START or any(mark in self.text for mark in _EARLY)
 
 
-def messages_in(number: int, line: bytes, clock: Clock) -> list[Message]:
-    """The agent's messages in a line: none mostly, several where writers tore one another's."""
+def messages_in(number: int, line: bytes, clock: Clock, first: bytes = b"") -> list[Message]:
+    """The agent's messages in a line: none mostly, several where writers tore one another's. What
+    its line began with, before it was written over, is `first`.
+    """
     heads = list(_HEAD.finditer(line))
     ends = [*(head.start() for head in heads[1:]), len(line)]
     return [
-        _message(number, head, line[: heads[0].start()], line[head.end() : end], clock)
+        _message(number, head, first + line[: heads[0].start()], line[head.end() : end], clock)
         for head, end in zip(heads, ends, strict=False)
     ]
 

@@ -135,8 +135,9 @@ class Reader:
         if len(told) > 1 and HEADER in told[-1]:  # a time, a bar, and what breaks off in it
             stamp, rest = told[0], split_bar(told[-1])[1]
             self._is_stamped = self._is_stamped or is_stamped(without_colours(stamp + rest))
-        for piece in told:
-            yield from self._piece(number, without_colours(piece))
+        for place, piece in enumerate(told):
+            first = without_colours(told[0]) if place else b""
+            yield from self._piece(number, without_colours(piece), first)
 
     @property
     def has_agent(self) -> bool:
@@ -258,10 +259,11 @@ class Reader:
         yield from self._nobodys()
         yield from self._untimed
 
-    def _piece(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
+    def _piece(self, number: int, line: bytes, first: bytes) -> Iterator[Event | Rejected]:
+        """`first` is the piece that its line begins with, if that is another."""
         if b"torchelastic.worker.status." in line:
             yield from self._records(number, line)
-        elif messages := agent.messages_in(number, line, self.clock):
+        elif messages := agent.messages_in(number, line, self.clock, first):
             self._is_stamped = self._is_stamped or is_stamped(line, messages[0].place)
             label, _ = self._unlabelled(line)
             for message in messages:
@@ -276,9 +278,9 @@ class Reader:
         elif b'"py_callstack"' in line or (number == 1 and line.startswith(b'{"message"')):
             yield from self._error_file(number, line)
         else:
-            yield from self._text(number, line)
+            yield from self._text(number, line, first)
 
-    def _text(self, number: int, line: bytes) -> Iterator[Event | Rejected]:
+    def _text(self, number: int, line: bytes, first: bytes) -> Iterator[Event | Rejected]:
         """Lines that no head tells apart."""
         if HEADER in line:
             line = split_bar(line)[1]  # a rank breaks off in the bar that another draws
@@ -303,7 +305,8 @@ class Reader:
         if cancelled := _CANCELLED.search(text):
             self.run.hear(text)
             self._teach()
-            yield from self._cancelled(number, text, cancelled, said(line, self.clock).at_us)
+            stamp_us = said(first + line, self.clock).at_us
+            yield from self._cancelled(number, text, cancelled, stamp_us)
         elif b"SLURM" in text or b"restart=" in text or b"lurm" in text:
             self.run.hear(text)
             self._teach()

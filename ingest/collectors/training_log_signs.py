@@ -265,6 +265,9 @@ class Signs:
             whole = said(line, self._clock)
             stamp = stamp or whole  # that of a pipe, before the bar
             told = told if told.label != NOBODY else told._replace(label=whole.label)
+        if told.at_us is not None and stamp is not None and stamp.at_us is not None:
+            own_us = told.at_us
+            told = told._replace(at_us=own_us + zones_apart_us(own_us, stamp.at_us))
         if told.at_us is None and not (stamp or before or may_be_trace):
             stamp = self._head(index, told.label)
             if stamp is None and _SAME_TIME.match(told.text):
@@ -411,11 +414,17 @@ def _torn_by_launch(
 
 
 def _time_of(line: bytes, clock: Clock) -> int | None:
-    for piece in reversed(pieces(line)[-_LOOKED_BACK:]):
+    told = pieces(line)
+    for place in reversed(range(max(0, len(told) - _LOOKED_BACK), len(told))):
+        piece = told[place]
         behind = split_bar(piece)[1]
         at_us = said(behind, clock).at_us
+        # that of a pipe, before the bar
+        stamp_us = said(told[0], clock).at_us if place or behind is not piece else None
+        if at_us is not None and stamp_us is not None:
+            return at_us + zones_apart_us(at_us, stamp_us)
         if at_us is None and behind is not piece:
-            at_us = said(piece, clock).at_us  # that of a pipe, before the bar
+            at_us = said(piece, clock).at_us
         if at_us is not None:
             return at_us
     return None

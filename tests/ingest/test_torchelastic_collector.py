@@ -297,12 +297,13 @@ def test_an_agent_is_in_the_zone_that_a_pipe_puts_before_its_lines(
 
 
 @pytest.mark.parametrize("told", [(PREEMPTED, DIED), (DIED, PREEMPTED)])
+@pytest.mark.parametrize("bar", ["", "\r 65%|###   | 26/40 [01:28<00:45,  3.21s/it]"])
 def test_slurm_cancels_in_the_zone_that_a_pipe_puts_before_its_line_whoever_speaks_first(
-    tmp_path: Path, told: tuple[str, str]
+    tmp_path: Path, told: tuple[str, str], bar: str
 ) -> None:
     said = ["SLURM_JOB_ID=1153", *told]
     plain = lives(events_of(written(tmp_path, *said)))
-    stamped = [f"2026-11-20T05:42:37.123-0800 {line}" for line in said]
+    stamped = [f"2026-11-20T05:42:37.123-0800 {bar}{line}" for line in said]
 
     assert [(60.0, "attempt_end", None, "preempted")] == plain
     assert [(60.0 + 8 * 3600, *plain[0][1:])] == lives(

@@ -239,6 +239,19 @@ def test_a_save_is_written_where_a_progress_bar_moves_on_after_it(bars: str, is_
     assert [("phase_end", "checkpoint_save", 70.5, 20)] * is_over == ends
 
 
+@pytest.mark.parametrize("bar", ["", "\r", "\r 21%|█   | 21/100 [01:00<04:00, 3.00s/it]\r"])
+def test_a_message_behind_a_bar_is_of_the_zone_that_a_pipe_puts_before_its_line(bar: str) -> None:
+    bar += " 22%|█   | 22/100 [01:00<04:00, 3.00s/it]"
+    told = read(
+        "2026-03-01T10:00:00+0000 03/01/2026 02:00:00 - INFO - a - ***** Running training *****",
+        f"2026-03-01T10:01:10+0000 {bar}03/01/2026 02:01:10 - INFO - a - {_SAVED_STATE}",
+    )
+
+    assert [("phase_start", "checkpoint_save", 70.0, 20)] == phases(told)[1:]
+    assert 70.0 == since(told[-1])
+
+
+_SAVED_STATE = "Saving current state to /c/step_20"
 _BEGUN = "\r  0%|          | 0/{0} [00:00<?, ?it/s]"
 
 
