@@ -166,6 +166,14 @@ class Label(NamedTuple):
     local_rank: int | None = None
     host: str | None = None
 
+    def or_else(self, other: Label) -> Label:
+        """The label with what another one tells and this does not."""
+        return Label(
+            other.rank if self.rank is None else self.rank,
+            other.local_rank if self.local_rank is None else self.local_rank,
+            self.host or other.host,
+        )
+
 
 class Said(NamedTuple):
     """A line without its prefixes: what it says, who says it, when."""

@@ -265,7 +265,7 @@ class Reader:
             yield from self._records(number, line)
         elif messages := agent.messages_in(number, line, self.clock, first):
             self._is_stamped = self._is_stamped or is_stamped(line, messages[0].place)
-            label, _ = self._unlabelled(line)
+            label, _ = self._unlabelled(line, first)
             for message in messages:
                 yield from self._message(message, label)
         elif b"func_name" in line:
@@ -283,9 +283,10 @@ class Reader:
     def _text(self, number: int, line: bytes, first: bytes) -> Iterator[Event | Rejected]:
         """Lines that no head tells apart."""
         if HEADER in line:
-            line = split_bar(line)[1]  # a rank breaks off in the bar that another draws
+            whole, line = line, split_bar(line)[1]  # a rank breaks off in the bar another draws
+            first = first or whole
         self._is_stamped = self._is_stamped or is_stamped(line)
-        label, text = self._unlabelled(line)
+        label, text = self._unlabelled(line, first)
         if self._table.is_open:
             entry = self._table.hear(number, text, self.clock)
             if entry is not None:
@@ -312,8 +313,11 @@ class Reader:
             self._teach()
             self._hear_try()
 
-    def _unlabelled(self, line: bytes) -> tuple[Label, bytes]:
+    def _unlabelled(self, line: bytes, first: bytes) -> tuple[Label, bytes]:
         label, text = unlabelled(line, is_stamped=self._is_stamped, hosts=self._hosts)
+        if first:
+            of_line, _ = unlabelled(first, is_stamped=self._is_stamped, hosts=self._hosts)
+            label = label.or_else(of_line)
         if label.host is not None and len(self._hosts) < _MOST_LAUNCHES:
             self._hosts.add(label.host)
         return label, text

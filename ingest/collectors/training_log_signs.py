@@ -22,6 +22,7 @@ from ingest.collectors.lines import (
     pieces,
     said,
     split_bar,
+    split_label,
     split_time,
     torn_apart,
     without_colours,
@@ -199,10 +200,13 @@ class Signs:
             return
         told = pieces(line)
         yield from self._bar(number, line, told)
+        first = said(told[0][:_LONGEST_LINE] if told else b"", self._clock)
         for at in range(len(told)) if self._traces.are_open else marked(told, self._marks):
-            before = told[at - 1] if at else b""
-            stamp = self._stamp(told) if at and at == len(told) - 1 else None
-            yield from self._piece(index, number, told[at], before, stamp)
+            if not at:
+                yield from self._piece(index, number, told[at])
+                continue
+            stamp = first if at == len(told) - 1 and _is_stamp(first) else None
+            yield from self._piece(index, number, told[at], told[at - 1], stamp, first.label)
 
     def _bar(self, number: int, line: bytes, told: list[bytes]) -> Iterator[Sign]:
         """How far the bars have come that a line begins with, if they moved on: what ends a loop
@@ -221,18 +225,14 @@ class Signs:
         if self._drawn > before:
             yield Sign(Means.STEP, number, None, None, first.label, _DRAWN, drawn, "", False)
 
-    def _stamp(self, told: list[bytes]) -> Said | None:
-        """What was put before a whole line once it was written: the time of its last piece."""
-        first = said(told[0][:_LONGEST_LINE], self._clock)
-        is_alone = not split_bar(first.text)[1].strip()
-        return first if first.at_us is not None and is_alone else None
-
     def _head(self, index: int, label: Label) -> Said | None:
         """What a logger put before a message that begins with a line break, on the line before."""
         before = pieces(self._above(index))
-        told = said(split_bar(before[-1][:_LONGEST_LINE])[1], self._clock) if before else None
-        is_head = told is not None and told.label == label and _HEAD.fullmatch(told.text)
-        return told if is_head else None
+        if not before:
+            return None
+        told = said(split_bar(before[-1][:_LONGEST_LINE])[1], self._clock)
+        own = told.label.or_else(said(before[0][:_LONGEST_LINE], self._clock).label)
+        return told if own == label and _HEAD.fullmatch(told.text) else None
 
     def _above(self, index: int) -> bytes:
         """The line before one of the batch, or above the rule that is drawn there."""
@@ -240,12 +240,20 @@ class Signs:
             self._batch[:index] if index < _MOST_ABOVE else self._batch[index - _MOST_ABOVE : index]
         )
         *above, before = [b"", *self._before[-_MOST_ABOVE:], *near][-_MOST_ABOVE:]
-        return above[0] if above and _RULE.fullmatch(before) else before
+        return above[0] if above and _RULE.fullmatch(split_label(before)[1]) else before
 
     def _piece(
-        self, index: int, number: int, line: bytes, before: bytes = b"", stamp: Said | None = None
+        self,
+        index: int,
+        number: int,
+        line: bytes,
+        before: bytes = b"",
+        stamp: Said | None = None,
+        label: Label = NOBODY,
     ) -> Iterator[Sign | Step | Trace]:
-        """`before` is what this piece of a line overwrote."""
+        """`before` is what this piece of a line overwrote. `stamp` was put before the whole line
+        once it was written, `label` once it was begun.
+        """
         line = line[:_LONGEST_LINE]
         done, rest = split_bar(line)
         done = split_bar(before)[0] if done is None and before else done
@@ -264,7 +272,8 @@ class Signs:
         if rest is not line:
             whole = said(line, self._clock)
             stamp = stamp or whole  # that of a pipe, before the bar
-            told = told if told.label != NOBODY else told._replace(label=whole.label)
+            label = whole.label.or_else(label)
+        told = told._replace(label=told.label.or_else(label))
         if told.at_us is not None and stamp is not None and stamp.at_us is not None:
             own_us = told.at_us
             told = told._replace(at_us=own_us + zones_apart_us(own_us, stamp.at_us))
@@ -359,6 +368,11 @@ class Signs:
                 self._told_us = at_us
                 break
         return self._told_us
+
+
+def _is_stamp(first: Said) -> bool:
+    """Whether a line begins with a time and nothing else but bars."""
+    return first.at_us is not None and not split_bar(first.text)[1].strip()
 
 
 def drawn_on(line: bytes) -> bytes:

@@ -150,11 +150,13 @@ def test_phases_go_from_the_launcher_to_the_trainer_that_is_not_seen_to_begin_tr
 
 @pytest.mark.parametrize("bar", ["", " 68%|###   | 27/40 [01:31<00:42,  3.27s/it]"])
 @pytest.mark.parametrize("before", ["", "\r 65%|###   | 26/40 [01:28<00:45,  3.21s/it]\r"])
+@pytest.mark.parametrize("label", ["", "[default1]:"])
 def test_a_rank_that_raises_behind_the_bar_that_another_draws_is_the_root(
-    tmp_path: Path, bar: str, before: str
+    tmp_path: Path, bar: str, before: str, label: str
 ) -> None:
     head, *frames = raised("RuntimeError: boom in the loop", "[rank1]: ")
-    log = [*begins(0), *starts(2), before + bar + head, *frames, *fails(50, 1, local_rank=1)]
+    told = [label + line for line in (before + bar + head, *frames)]
+    log = [*begins(0), *starts(2), *told, *fails(50, 1, local_rank=1)]
     end = ends(events_of(written(tmp_path, *log)))[0]
 
     assert "RuntimeError: boom in the loop" == end["message"].partition("\n")[0]

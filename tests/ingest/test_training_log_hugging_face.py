@@ -251,6 +251,21 @@ def test_a_message_behind_a_bar_is_of_the_zone_that_a_pipe_puts_before_its_line(
     assert 70.0 == since(told[-1])
 
 
+@pytest.mark.parametrize("before", ["[default0]:", "3: ", "2026-03-01T10:01:10+0000 [default0]:"])
+def test_a_message_behind_a_bar_is_of_whom_a_launcher_puts_before_its_line(before: str) -> None:
+    time = "2026-03-01 10:0{} - INFO - accelerate - "
+    told = read(
+        before.replace("10:01:10", "10:00:00")
+        + time.format("0:00")
+        + "***** Running training *****",
+        f"{before}\r 22%|█  | 22/99 [01:00<04:00, 3.00s/it]{time.format('1:10')}{_SAVED_STATE}",
+        before + time.format("1:10") + "Random states saved in /c/step_20/random_states_0.pkl",
+    )
+    begun = [event for event in told if event.get("phase") == "checkpoint_save"]
+
+    assert [(20, 3 if before == "3: " else 0)] == [(each["step"], each["rank"]) for each in begun]
+
+
 _SAVED_STATE = "Saving current state to /c/step_20"
 _BEGUN = "\r  0%|          | 0/{0} [00:00<?, ?it/s]"
 

@@ -653,11 +653,14 @@ def test_a_rank_that_tells_its_last_step_late_does_not_train_again() -> None:
 _RULE = "-" * 60
 
 
-def test_mmengine_launches_with_its_environment_and_evaluates_as_long_as_it_says() -> None:
+@pytest.mark.parametrize("label", ["", "0: ", "[default0]:", "trainer-1  | "])
+def test_mmengine_launches_with_its_environment_and_evaluates_as_long_as_it_says(
+    label: str,
+) -> None:
     step = (
         "2026/03/01 10:0{} - mmengine - INFO - Epoch(train) [{}][10/10]  lr: 1.0e-02  time: 3.0045"
     )
-    told = read(
+    log = (
         "2026/03/01 10:00:22 - mmengine - WARNING - The prefix is not set in metric class A.",
         "2026/03/01 10:00:23 - mmengine - INFO - ",
         _RULE,
@@ -676,6 +679,7 @@ def test_mmengine_launches_with_its_environment_and_evaluates_as_long_as_it_says
         "2026/03/01 10:05:58 - mmengine - INFO - Auto resumed from the latest "
         "checkpoint wd/epoch_2.pth.",
     )
+    told = read(*(label + line for line in log))
 
     assert [(83.0, 89.0)] == [(round(began), ended) for began, ended in spans(told, "evaluation")]
     assert [22.0, 356.0] == [since(event) for event in of(told, "attempt_start")]
