@@ -1016,6 +1016,32 @@ def test_an_agent_in_the_place_of_a_killed_one_goes_on_from_the_generation_that_
     )
 
 
+def agents_that_were_killed_gave_up_and_said_nothing(folder: Path) -> None:
+    def begun(minute: int) -> list[str]:
+        return [
+            f"[default0]:[2026-11-20 05:{minute}:00][rank0][INFO] Starting job: x",
+            *silent(0, minute)[1:-1],
+        ]
+
+    died = (0, 1, "2026-11-20_05:44:27", "boom")
+    gave_up = [*fails(170, 1), *table(died, run="none_abcd1234/attempt_0")]
+    done = "[default0]:[2026-11-20 05:46:30][rank0][INFO] Training completed"
+    written(folder, *begun(42), *begun(44), *gave_up, *begun(46), done, name="gave_up.log")
+
+
+def test_a_trainer_that_begins_behind_an_agent_that_gave_up_is_another_launch(fleet: Path) -> None:
+    assert [
+        (1, "lost", 23.0, 48.0),
+        (2, "failed", 143.0, 170.0),
+        (3, "completed", 263.0, 293.0),
+    ] == rows(
+        fleet,
+        f"select attempt, outcome, round(epoch(started_at) - {BEGUN}, 3), "
+        f"round(epoch(ended_at) - {BEGUN}, 3) from attempts "
+        "where job_id = 'gave_up' order by attempt",
+    )
+
+
 STORIES = {
     "all": outputs_of_sbatch,
     "anew": workers_that_start_anew,
@@ -1025,6 +1051,7 @@ STORIES = {
     "rotated": log_that_was_rotated,
     "silent": runs_of_silent_agents,
     "gives-up": launches_that_begin_and_end_in_silence_or_give_up,
+    "gave_up": agents_that_were_killed_gave_up_and_said_nothing,
     "replaced": agent_in_the_place_of_a_killed_one,
 }
 JOBS = {
@@ -1035,6 +1062,7 @@ JOBS = {
     "rotated",
     "silent",
     "gives-up",
+    "gave_up",
     "replaced",
 }  # of all but the first
 
