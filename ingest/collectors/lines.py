@@ -38,6 +38,7 @@ _BAR = re.compile(
     rb"(?P<title>[^|]{0,120}?)\d{1,3}%\|[^|]{0,200}\|"
     rb"\s*(?:(?P<done>\d{1,18})/\d+|\S{1,20})\s*\[[^\]]{0,200}\]"
 )
+_BREAKS_OFF = re.compile(rb"\[rank\d{1,7}\]:?\s?(?=Traceback \(most recent call last\))")
 _LABEL = re.compile(
     rb"\s{0,8}(?:"
     rb"\[(?i:rank)[ :_=]?(?P<rank>\d{1,7})\]:?\s?"
@@ -331,6 +332,14 @@ def split_bar(text: bytes) -> tuple[int | None, bytes]:
         done, title = int(bar["done"]) if bar["done"] else None, bar["title"].strip()
         at = end = bar.end()
     return done, text[end:]
+
+
+def breaks_off_at(text: bytes, clock: Clock) -> int:
+    """Where a rank breaks off behind what another had begun to write; 0 where nothing stands before
+    it but labels and times.
+    """
+    found = _BREAKS_OFF.search(text)
+    return found.start() if found and said(text[: found.start()], clock).text.strip() else 0
 
 
 def split_label(text: bytes) -> tuple[Label, bytes]:

@@ -19,6 +19,7 @@ from ingest.collectors.base import Line
 from ingest.collectors.lines import (
     Clock,
     Label,
+    breaks_off_at,
     pieces,
     said,
     split_bar,
@@ -133,7 +134,7 @@ class Reader:
         self._before = before
         told = pieces(line)
         if len(told) > 1 and HEADER in told[-1]:  # a time, a bar, and what breaks off in it
-            stamp, rest = told[0], split_bar(told[-1])[1]
+            stamp, rest = told[0], self._broken_off(told[-1])
             self._is_stamped = self._is_stamped or is_stamped(without_colours(stamp + rest))
         for place, piece in enumerate(told):
             first = without_colours(told[0]) if place else b""
@@ -283,7 +284,7 @@ class Reader:
     def _text(self, number: int, line: bytes, first: bytes) -> Iterator[Event | Rejected]:
         """Lines that no head tells apart."""
         if HEADER in line:
-            whole, line = line, split_bar(line)[1]  # a rank breaks off in the bar another draws
+            whole, line = line, self._broken_off(line)
             first = first or whole
         self._is_stamped = self._is_stamped or is_stamped(line)
         label, text = self._unlabelled(line, first)
@@ -312,6 +313,10 @@ class Reader:
             self.run.hear(text)
             self._teach()
             self._hear_try()
+
+    def _broken_off(self, line: bytes) -> bytes:
+        """What a rank writes that breaks off in the bar that another draws."""
+        return split_bar(line[breaks_off_at(line, self.clock) :])[1]
 
     def _unlabelled(self, line: bytes, first: bytes) -> tuple[Label, bytes]:
         label, text = unlabelled(line, is_stamped=self._is_stamped, hosts=self._hosts)

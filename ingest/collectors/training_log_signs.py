@@ -18,6 +18,7 @@ from ingest.collectors.lines import (
     Clock,
     Label,
     Said,
+    breaks_off_at,
     marked,
     pieces,
     said,
@@ -267,6 +268,11 @@ class Signs:
             self._torn[number] = torn[:1]
             for part in torn:
                 yield from self._piece(index, number, part)
+            return
+        if HEADER in text and (broken := breaks_off_at(text, self._clock)):
+            stamp = stamp or said(text, self._clock)
+            for part in (text[:broken], text[broken:]):
+                yield from self._piece(index, number, part, b"", stamp)
             return
         told = said(text, self._clock)
         if rest is not line:

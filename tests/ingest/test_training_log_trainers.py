@@ -166,6 +166,57 @@ def test_torchtune_says_when_it_begins_loads_trains_and_has_saved() -> None:
     assert [(40.0, 45.0), (60.0, 61.0)] == spans(told, "checkpoint_save")
 
 
+def test_torchtune_tells_its_steps_in_its_bar_alone_and_that_its_last_epoch_is_done() -> None:
+    info = "+0000 INFO:torchtune.utils._logging:"
+    told = read(
+        f"2026-03-01T10:00:00{info}Running FullFinetuneRecipeDistributed with resolved config:",
+        f"2026-03-01T10:00:20{info} Profiler config after instantiation: {{'enabled': False}}",
+        "2026-03-01T10:00:41+0000 \r  0%|   | 0/20 [00:00<?, ?it/s]"
+        "\r1|1|Loss: 30.9:  5%|5  | 1/20 [00:20<06:20, 20.0s/it]"
+        "\r1|1|Loss: 30.9: 10%|#  | 2/20 [00:20<06:20, 20.0s/it]"
+        "\r1|2|Loss: 30.4: 10%|#  | 2/20 [00:21<06:20, 20.0s/it]",
+        "2026-03-01T10:01:00+0000 \r2|11|Loss: 30.4:  5%|5  | 1/10 [00:21<06:20, 20.0s/it]\x1b[A",
+        f"2026-03-01T10:01:20+0000 2|12|Loss: 30.3: 100%|##| 10/10 [00:21<06:20, 20.0s/it]"
+        f"{info[6:]}Saving checkpoint. This may take some time.",
+        f"2026-03-01T10:01:30{info}Model checkpoint of size 2.30 GiB saved to /o/epoch_1/m.bin",
+        f"2026-03-01T10:01:31{info}Saving final epoch checkpoint.",
+        f"2026-03-01T10:01:32{info}Saving checkpoint took 12.00 secs",
+    )
+
+    assert [(41.0, 2), (60.0, 11)] == steps(told)
+    assert [(80.0, 92.0)] == spans(told, "checkpoint_save")
+    assert ["completed"] == [event["outcome"] for event in of(told, "attempt_end")]
+
+
+def test_what_a_rank_raises_behind_a_bar_with_a_title_of_any_kind_ends_with_its_exception() -> None:
+    launch = "INFO:torchtune.utils._logging:Running FullFinetuneRecipeDistributed with resolved"
+    told = read(
+        f"2026-03-01T10:00:00+0000 {launch} config:",
+        "2026-03-01T10:00:20+0000 INFO:torchtune.utils._logging: Profiler config after "
+        "instantiation: {'enabled': False}",
+        "2026-03-01T10:00:41+0000 \r2|22|Loss: 30.1:  20%|##   | 2/10 [00:00<00:03,  2.2it/s]\x1b[A"
+        "[rank0]: Traceback (most recent call last):",
+        '2026-03-01T10:00:41+0000 [rank0]:   File "/r/full.py", line 28, in <module>',
+        "2026-03-01T10:00:41+0000 [rank0]:     recipe_main()",
+        "2026-03-01T10:00:41+0000 [rank0]: RuntimeError: boom",
+        "2026-03-01T10:00:50+0000 starting",
+        f"2026-03-01T10:00:55+0000 {launch} config:",
+        "2026-03-01T10:01:00+0000 INFO:torchtune.utils._logging: Profiler config after "
+        "instantiation: {'enabled': False}",
+    )
+
+    assert ["RuntimeError: boom"] == [
+        event["message"].partition("\n")[0] for event in of(told, "failure")
+    ]
+    assert [0] == [event["rank"] for event in of(told, "failure")]
+    assert [0.0, 50.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [
+        ("phase_start", "training", 20.0, None),
+        ("phase_end", "training", 41.0, None),
+        ("phase_start", "training", 60.0, None),
+    ] == phases(told)
+
+
 def test_olmo_core_that_starts_anew_in_one_log_is_two_launches() -> None:
     text = OLMO_CORE.splitlines()
     fresh = (

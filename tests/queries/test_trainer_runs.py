@@ -56,7 +56,8 @@ def evaluated(launch: _Truth) -> float:
 def attempts(warehouse: Path, job: str) -> list[dict[str, Any]]:
     return table(
         warehouse,
-        "select *, epoch(ended_at) as ended, epoch(first_batch_at) as trained from attempts "
+        "select *, epoch(started_at) as started, epoch(ended_at) as ended, "
+        "epoch(first_batch_at) as trained from attempts "
         f"where job_id = '{job}' order by attempt",
     )
 
@@ -226,3 +227,24 @@ def test_launches_of_torchrun_that_begin_with_their_train_loop(warehouse: Path) 
     assert "unhandled_runtime_error" == told[1]["failure_category"]
     assert "RuntimeError: boom" in told[1]["failure_evidence"]
     assert (None, 2) == (told[0]["tts_seconds"], told[0]["checkpoint_saves"])
+
+
+def test_torchtune_whose_bar_alone_tells_its_steps(warehouse: Path) -> None:
+    told = attempts(warehouse, "torchtune")
+    first, second, third = launches("torchtune")
+
+    assert ["lost", "failed", "completed"] == [attempt["outcome"] for attempt in told]
+    # the exception of rank 0 breaks off in its bar
+    assert "RuntimeError: boom" == told[1]["failure_evidence"]
+    for launch, attempt in zip((first, second, third), told, strict=True):
+        assert len(times(launch, "saving")) == attempt["checkpoint_saves"]
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.1)
+    assert times(first, "step")[-1] == pytest.approx(told[0]["ended"], abs=0.1)
+    for before, launch, attempt in ((first, second, told[1]), (second, third, told[2])):
+        lost = times(before, "step")[-1] - times(before, "saving")[-1]
+        before_it = told[attempt["attempt"] - 2]
+        assert lost == pytest.approx(before_it["unsaved_seconds"], abs=1.1)
+        # begun by the shell, its trainer has imported its modules by then
+        assert 3 < times(launch, "start")[0] - attempt["started"] < 6
+        down = times(launch, "train_begin")[0] - times(before, "step")[-1]
+        assert down == pytest.approx(attempt["ttr_seconds"], abs=1.1)
