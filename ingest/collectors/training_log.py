@@ -278,7 +278,7 @@ def _weight(sign: Sign | Step | Trace) -> str | bool:
         return True
     if isinstance(sign, Trace):
         return sign.at_us is not None and _TRAINER.search(sign.message) is not None
-    if sign.means in _ANYBODYS:
+    if sign.means in _ANYBODYS or sign.pattern.is_anyones:
         return False
     return sign.at_us is not None or sign.pattern.name
 

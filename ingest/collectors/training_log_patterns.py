@@ -18,9 +18,8 @@ from ingest.errors import UnusableArguments
 from ingest.events import Outcome
 
 _BUILT_IN = Path(__file__).parent.parent / "training_logs.toml"
-_KEYS = frozenset(
-    {"name", "means", "contains", "pattern", "mode", "ok", "confirmed", "part", "beside", "outcome"}
-)
+_YES_OR_NO = ("ok", "confirmed", "part", "beside", "anyones")
+_KEYS = frozenset({"name", "means", "contains", "pattern", "mode", "outcome", *_YES_OR_NO})
 _GROUPS = frozenset(
     [
         "step",
@@ -80,7 +79,8 @@ class Pattern:
 
     `mode`, `ok`, `is_confirmed` (another line tells when it is written) and `is_part` (it may have
     begun before) are of a save, `outcome` is how the launch ended or will have ended. What
-    `is_beside` was over before what the line means else.
+    `is_beside` was over before what the line means else. Of `is_anyones` any program may say so: no
+    file is known by it.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Pattern:
     is_confirmed: bool = False
     is_part: bool = False
     is_beside: bool = False
+    is_anyones: bool = False
     outcome: Outcome | None = None
 
 
@@ -195,7 +196,7 @@ def _pattern(table: object, where: str) -> Pattern:
         raise UnusableArguments(f"{where}: {unknown[0]!r} is no key. Known: {sorted(_KEYS)}.")
     means = _one_of(where, table, "means", tuple(Means))
     outcome = _one_of(where, table, "outcome", tuple(Outcome)) if "outcome" in table else None
-    for key in ("ok", "confirmed", "part", "beside"):
+    for key in _YES_OR_NO:
         if not isinstance(table.get(key, True), bool):
             raise UnusableArguments(f"{where}: {key} must be true or false.")
     return Pattern(
@@ -208,6 +209,7 @@ def _pattern(table: object, where: str) -> Pattern:
         is_confirmed=table.get("confirmed", False),
         is_part=table.get("part", False),
         is_beside=table.get("beside", False),
+        is_anyones=table.get("anyones", False),
         outcome=Outcome(outcome) if outcome else None,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingest.collectors.training_log import recognises
 from tests.ingest.trainer_logs import TRAINER, of, phases, read, resumed, since, spans, steps
 
 
@@ -499,3 +500,40 @@ def test_a_line_of_rich_without_a_time_is_of_the_time_before_it() -> None:
 
     assert [(0.0, 10), (30.0, 20)] == steps(told)
     assert [(0.0, 20.0)] == spans(told, "checkpoint_save")
+
+
+def _said_little(minute: int, first: int) -> list[str]:
+    """A launch at the Trainer's own level, in a shell that starts it."""
+    step = "{{'loss': '5.3', 'grad_norm': '1.1', 'learning_rate': '1e-05', 'epoch': '0.05'}}"
+    bar = "\r {0}%|#  | {0}/100 [00:30<04:00, 3.00s/it]"
+    at = f"2026-03-01T10:{minute:02d}:"
+    return [
+        f"{at}00.100000+0000 ett: launch",
+        f"{at}20.100000+0000 FutureWarning: `gradient_checkpointing` is deprecated",
+        *(
+            f"{at}{30 + 10 * each}.000000+0000 {(bar + bar).format(first + each)}{step.format()}"
+            for each in range(3)
+        ),
+    ]
+
+
+def test_launches_of_a_trainer_that_says_little_begin_with_the_line_of_their_shell() -> None:
+    told = read(*_said_little(0, 20), *_said_little(5, 23))
+
+    assert [0.1, 300.1] == [since(event) for event in of(told, "attempt_start")]
+    assert [30.0, 330.0] == [since(e) for e in told if e.get("phase") == "training"]
+    assert [(30.0, 20), (40.0, 21), (50.0, 22)] == steps(told)[:3]
+
+
+@pytest.mark.parametrize(
+    "line", ["2026-03-01T10:05:00+0000 starting", "2026-03-01T10:05:00+0000 no ett: launches"]
+)
+def test_other_words_of_what_starts_are_no_launch(line: str) -> None:
+    assert 1 == len(of(read(*_said_little(0, 20), line, *_said_little(6, 23)[2:]), "attempt_start"))
+
+
+def test_no_file_is_known_by_the_line_of_a_shell() -> None:
+    said = "\n".join(f"2026-03-01T10:0{minute}:00+0000 ett: launch" for minute in range(9))
+
+    assert not recognises("job.out", said.encode())
+    assert recognises("job.out", "\n".join(_said_little(0, 20)).encode())

@@ -199,7 +199,7 @@ def test_what_a_rank_raises_behind_a_bar_with_a_title_of_any_kind_ends_with_its_
         '2026-03-01T10:00:41+0000 [rank0]:   File "/r/full.py", line 28, in <module>',
         "2026-03-01T10:00:41+0000 [rank0]:     recipe_main()",
         "2026-03-01T10:00:41+0000 [rank0]: RuntimeError: boom",
-        "2026-03-01T10:00:50+0000 starting",
+        "2026-03-01T10:00:50+0000 ett: launch",
         f"2026-03-01T10:00:55+0000 {launch} config:",
         "2026-03-01T10:01:00+0000 INFO:torchtune.utils._logging: Profiler config after "
         "instantiation: {'enabled': False}",
