@@ -219,7 +219,9 @@ VIEWS = {name: told for name, told in promised().items() if "(" not in name}
 
 def test_the_promise_is_read_in_full() -> None:
     assert 13 == len(promised())
-    assert {"window_of(team, workload, first_day, last_day)"} == promised().keys() - VIEWS.keys()
+    assert {
+        "window_of(chosen_team, chosen_workload, first_day, last_day)"
+    } == promised().keys() - VIEWS.keys()
     assert 33 == len(VIEWS["team_day"][1])
     assert (["team", "workload", "day"], "is_complete") == (
         VIEWS["team_day"][0],
