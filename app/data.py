@@ -135,7 +135,10 @@ def detail(job_id: str) -> pl.DataFrame:
     if not held:
         return pl.DataFrame()
     file = str(folder() / "detail" / held["file"])
-    return frame(_DETAIL, held["job_id"], file, held["job_no"])
+    try:
+        return frame(_DETAIL, held["job_id"], file, held["job_no"])
+    except ViewFailed as failure:  # of a file that no view reads, but one names
+        raise ViewFailed("job_details", failure.reason) from failure
 
 
 # Intervals of one area that adjoin are drawn as one: they were cut where a span or a day ended.

@@ -357,7 +357,7 @@ def test_a_timeline_that_cannot_be_read_takes_down_its_card_only(
         file.unlink()
     page = open_page(JOB, job="staged")
 
-    assert any("could not be read" in error.value for error in page.error)
+    assert any("`job_details` could not be read" in error.value for error in page.error)
     assert 2 == len(page.dataframe[0].value)
 
 
