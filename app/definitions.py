@@ -7,7 +7,6 @@ from typing import Final
 import streamlit as st
 
 from app import data, parts, words
-from queries import model
 
 UNITS: Final = {
     "ratio": "a share",
@@ -69,10 +68,10 @@ def _targets() -> str:
 
 
 def _views() -> None:
-    names = sorted(each.name for each in model.models("serving"))
+    names = sorted(each.name for each in parts.views())
     asked = st.selectbox(
         "View", names, index=names.index("team_day"), key="view", filter_mode="contains"
     )
-    for each in model.models("serving"):
+    for each in parts.views():
         if each.name == asked:
             parts.view_text(each)

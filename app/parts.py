@@ -454,11 +454,16 @@ def explain(measures: Sequence[str], sql: str) -> None:
             "The select behind it, with the values of this page: it runs on a published file"
         )
         st.code(sql, language="sql")
-    for view in model.models("serving"):
+    for view in views():
         if re.search(rf"\b(from|join)\s+{view.name}\b", sql):
             st.caption(f"The view `{view.name}` that it reads")
             view_text(view, sql)
     st.caption("PNG: the camera in the corner of the chart.")
+
+
+def views() -> tuple[model.Model, ...]:
+    """What is published, each after every view that it reads."""
+    return model.models("serving", "serving/regressions")
 
 
 def view_text(view: model.Model, select: str = "") -> None:
@@ -466,7 +471,7 @@ def view_text(view: model.Model, select: str = "") -> None:
 
     What is in the language sql runs on a published file. The rest is marked, and is for reading.
     """
-    inner = shown_sql.of_view(view, model.models("serving"), select)
+    inner = shown_sql.of_view(view, views(), select)
     if inner is not None:
         st.code(inner, language="sql", height=240)
         return

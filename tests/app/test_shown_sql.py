@@ -97,7 +97,7 @@ def test_every_view_of_the_definitions_has_a_select_that_runs(real: Path) -> Non
         name: shown_sql.literal(value) for name, value in parts.any_values(date(2026, 3, 1)).items()
     }
     with connect(real) as connection:
-        selects = [shown_sql.of_all(view, values) for view in model.models("serving")]
+        selects = [shown_sql.of_all(view, values) for view in parts.views()]
 
         assert [] == [each for each in (refused(connection, sql) for sql in selects) if each]
 
@@ -136,3 +136,19 @@ def test_a_macro_is_shown_with_what_it_was_called_with() -> None:
 
     assert text is not None
     assert "team = 'a, (b)'" in text
+
+
+def test_the_definitions_show_every_view_of_a_published_file(
+    real: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETT_WAREHOUSE", str(real.parent))
+    [offered] = [each.options for each in open_page(DATA).selectbox if each.label == "View"]
+    with connect(real) as connection:
+        published = connection.sql(
+            "select view_name from duckdb_views() where not internal "
+            "union select table_name from duckdb_tables() "
+            "union select function_name from duckdb_functions() where not internal"
+        ).fetchall()
+
+    own = {"detector", "regression_marks"}  # what the next publication asks the file itself
+    assert own == {name for (name,) in published} - set(offered)
