@@ -125,7 +125,7 @@ class Run:
                 yield from self._over(over_us)
                 is_met &= begun_us == sign.at_us
             launch = self._open(begun_us)
-        elif launch.begun_us is None and self._marks:
+        elif launch.begun_us is None and (self._marks or _is_first_word(launch, sign)):
             launch.begun_us = sign.at_us  # the line that began it told no time
         if sign.means is Means.LAUNCH and len(self._marks) < _MOST_RANKS:
             self._marks.setdefault((sign.pattern.name, None), sign.at_us)
@@ -512,6 +512,11 @@ def _parted(
         return None, sign.at_us
     _, over_us, begun_us = max(pauses)
     return over_us, begun_us
+
+
+def _is_first_word(launch: Launch, sign: Sign) -> bool:
+    """Whether a launch tells its first line, and has told no time before."""
+    return sign.means is Means.LAUNCH and not launch.seen_us
 
 
 def _was_training(launch: Launch) -> bool:

@@ -920,6 +920,20 @@ def test_a_log_whose_steps_tell_a_time_and_no_number_says_that(
     assert "tells a time" not in caplog.text
 
 
+def test_a_try_that_tells_its_count_without_a_time_begins_with_its_first_line() -> None:
+    told = read(
+        "SLURM_JOB_ID=7",
+        "2026-03-01 10:00:00 Starting job: x",
+        "2026-03-01 10:01:00 step 10 loss 2.5",
+        "SLURM_JOB_ID=7",
+        "SLURM_RESTART_COUNT=1",
+        "2026-03-01 10:10:00 Starting job: x",
+        "2026-03-01 10:11:00 step 10 loss 2.5",
+    )
+
+    assert [0.0, 600.0] == [since(event) for event in of(told, "attempt_start")]
+
+
 def test_slurm_cancels_a_job_in_the_zone_that_a_pipe_puts_before_its_lines() -> None:
     told = read(
         "2026-03-01T15:30:00+0530 step 10 loss 2.5",
