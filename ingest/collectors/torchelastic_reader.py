@@ -103,6 +103,7 @@ class Reader:
     # when launches of its trainer began, as the first lines tell it
     trainer_begins: Callable[[], Sequence[int]] | None = None
     _restart: int | None = None
+    _tried_us: int = 0  # when the scheduler's last try began, or a little before
     # what the scheduler said of agents that had not spoken yet
     _unheard: list[tuple[Stop, Event]] = field(default_factory=list)
     # in which line, and when; the trainer's lines are read some batches behind
@@ -363,15 +364,19 @@ class Reader:
         opened_us, self.opened_us = self.opened_us, None
         if launch.began_us is not None or message.at_us is None or not agent.tells_death(message):
             return
-        if opened_us is None and self.trainer_begins is not None:
-            begins = [at_us for at_us in self.trainer_begins() if at_us < message.at_us]
-            opened_us = max(begins, default=None)
-            others = [other for other in self._begun if other is not launch]
-            is_next = all(_is_over_by(other, opened_us or 0) for other in others)
+        told = self.trainer_begins() if self.trainer_begins is not None else ()
+        begins = [at_us for at_us in told if self._tried_us <= at_us < message.at_us]
+        others = [other for other in self._begun if other is not launch]
+        if opened_us is None:
+            is_next = all(_is_over_by(other, max(begins, default=0)) for other in others)
             if not (is_next if others else self.run.scheduler_job is None):
                 return
-        if opened_us is not None and opened_us < message.at_us:
-            launch.began_us, launch.is_begin_told = opened_us, False
+        # who was launched before the last in one try of the scheduler was killed in silence
+        began_us = max(begins, default=opened_us)
+        if opened_us is not None and began_us is not None and len(begins) < 2:
+            began_us = min(opened_us, began_us)
+        if began_us is not None and began_us < message.at_us:
+            launch.began_us, launch.is_begin_told = began_us, False
 
     def _hear_stops(self, launch: Launch, message: agent.Message) -> None:
         """What the scheduler said just before is of an agent whose first word is that it was sent a
@@ -458,17 +463,20 @@ class Reader:
         """A job that prints its environment before any agent speaks begins there. One that prints
         another count of restarts was started anew by the scheduler: who spoke before is gone.
         """
-        restart = self.run.restart
-        if not self._begun and self.opened_us is None and self.run.scheduler_job is not None:
+        job, restart = self.run.scheduler_job, self.run.restart
+        if not self._begun and self.opened_us is None and job is not None:
             self.is_opened = True
         elif restart is not None and self._restart not in (None, restart):
             self._open()
+        if restart is None and job is not None:  # Slurm tells none before it starts a job anew
+            restart = 0
         self._restart = self._restart if restart is None else restart
 
     def _open(self) -> None:
         self.opened_us, self.is_opened, self._last = None, True, None
         self._of_label.clear()
         gone_us = self._time_before()
+        self._tried_us = gone_us or self._tried_us
         for launch in self._begun:
             launch.gone_us = launch.gone_us or gone_us
 
@@ -487,7 +495,7 @@ class Reader:
         open_ones = [
             launch
             for launch in self._launches.values()
-            if launch.finished_us is None and launch.done_us is None
+            if launch.finished_us is None and launch.done_us is None and launch.gone_us is None
         ]
         latest_us = max((launch.began_us or 0 for launch in open_ones), default=0)
         return [launch for launch in open_ones if (launch.seen_us or 0) >= latest_us]
@@ -520,8 +528,7 @@ class Reader:
             return
         if "ChildFailedError" in caught.exception:
             self._table.begin()
-            if launch is not None and launch.failed_us is not None:
-                launch.given_up_us = max(launch.failed_us, told_us)
+            self._give_up(told_us)
         elif launch is not None and launch.seen_us is not None:
             signal = signal_in(caught.exception)
             if signal is not None:
@@ -531,6 +538,14 @@ class Reader:
                 launches.halt(launch, stop)
             else:
                 yield from launches.break_off(launch, caught.line, caught.message, told_us)
+
+    def _give_up(self, told_us: int) -> None:
+        """An agent that saw workers die starts no others: the one that spoke last, else another."""
+        last = [] if self._last is None else [self._last]
+        for launch in [*last, *reversed(self._begun)]:
+            if launch.failed_us is not None and launch.given_up_us is None:
+                launch.given_up_us = max(launch.failed_us, told_us)
+                return
 
     def _agent_spoke_us(self, line: int) -> int:
         """When an agent last spoke above a line; 0 where none did."""
@@ -587,7 +602,7 @@ class Reader:
         current = self._current()
         for launch in current:
             launches.halt(launch, stop)
-        if not self._launches:
+        if all(launch.gone_us is not None for launch in self._launches.values()):
             told: Event = {
                 "at_us": at_us,
                 "event": EventKind.ATTEMPT_END,
@@ -650,8 +665,10 @@ def _began_after(launch: Launch, at_us: int) -> bool:
 
 def _is_over_by(launch: Launch, at_us: int) -> bool:
     """Whether an agent was gone by a time, had given up or been stopped, or said nothing."""
-    stopped_us = launch.stop.at_us if launch.stop else launch.gone_us or launch.given_up_us
-    return launch.is_trainers or (stopped_us is not None and stopped_us < at_us)
+    if launch.is_trainers or (launch.gone_us is not None and launch.gone_us <= at_us):
+        return True
+    stopped_us = launch.stop.at_us if launch.stop else launch.given_up_us
+    return stopped_us is not None and stopped_us < at_us
 
 
 def _first_word_us(launch: Launch) -> int | None:

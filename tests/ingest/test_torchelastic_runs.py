@@ -958,21 +958,72 @@ def test_runs_of_silent_agents_in_one_log_are_completed_each(fleet: Path) -> Non
     )
 
 
+def begun(minute: int) -> list[str]:
+    """What the trainer of a torchrun that says nothing tells."""
+    begins = f"[default0]:[2026-11-20 05:{minute}:00][rank0][INFO] Starting job: x"
+    return [begins, *silent(8489, minute)[1:-1]]
+
+
+def death(minute: int, pid: int) -> list[str]:
+    return fails(60 * (minute - 41) - 37 + 30, 1, pid=pid)[1:]
+
+
+def given_up(minute: int) -> list[str]:
+    said = (0, 1, f"2026-11-20_05:{minute}:30", "ValueError: 7")
+    return table(said, run="none_abcd1234/attempt_0")
+
+
 def launches_that_begin_and_end_in_silence_or_give_up(folder: Path) -> None:
-    def launch(minute: int) -> list[str]:
-        begins = f"[default0]:[2026-11-20 05:{minute}:00][rank0][INFO] Starting job: x"
-        return [begins, *silent(8489, minute)[1:-1]]
-
-    def death(minute: int, pid: int) -> list[str]:
-        return fails(60 * (minute - 41) - 37 + 30, 1, pid=pid)[1:]
-
-    def gives_up(minute: int, pid: int) -> list[str]:
-        said = (0, 1, f"2026-11-20_05:{minute}:30", "ValueError: 7")
-        return [*death(minute, pid), *table(said, run="none_abcd1234/attempt_0")]
-
-    log = [*launch(42), *launch(44), *launch(46), *gives_up(46, 5), *launch(48), *death(48, 6)]
-    log += [*launch(49), *gives_up(49, 6), *launch(51), *launch(53)[:2], *gives_up(53, 7)]
+    log = [*begun(42), *begun(44), *begun(46), *death(46, 5), *given_up(46)]
+    log += [*begun(48), *death(48, 6), *begun(49), *death(49, 6), *given_up(49)]
+    log += [*begun(51), *begun(53)[:2], *death(53, 7), *given_up(53)]
     written(folder, *log, name="train.log")
+
+
+def launches_in_one_try_of_the_scheduler(folder: Path) -> None:
+    told = "SLURM_JOB_ID=1453"
+    log = [told, *begun(42), told, *begun(44), *death(44, 5), *given_up(44), told, *begun(46)]
+    written(folder, *log, name="train.log")
+
+
+def agents_of_two_nodes_that_give_up(folder: Path) -> None:
+    log = [*begun(42), *death(42, 5), *death(42, 6), *given_up(42), *given_up(42)]
+    written(folder, *log, *begun(44), name="train.log")
+
+
+def tries_that_the_scheduler_preempts(folder: Path) -> None:
+    log = []
+    for restart, minute in enumerate((42, 44, 46)):
+        log += ["SLURM_JOB_ID=1353", *([f"SLURM_RESTART_COUNT={restart}"] if restart else [])]
+        log += begun(minute)
+        if restart < 2:
+            at = 60 * (minute - 41) - 37 + 30
+            stopped = "Received Signals.SIGTERM death signal, shutting down workers"
+            log.append(
+                "slurmstepd: error: *** JOB 1353 ON n1 CANCELLED AT "
+                f"2026-11-20T05:{minute}:30 DUE TO PREEMPTION ***"
+            )
+            log.append(glog(at, "elastic/agent/server/api", stopped, pid=restart, level="W"))
+    written(folder, *log, name="train.log")
+
+
+@pytest.mark.parametrize(
+    ("job", "tries"),
+    [
+        ("1353", [("preempted", 23.0), ("preempted", 143.0), ("running", 263.0)]),
+        ("1453", [("lost", 23.0), ("failed", 143.0), ("running", 263.0)]),
+        ("two-agents", [("failed", 23.0), ("running", 143.0)]),
+    ],
+)
+def test_each_launch_of_agents_that_say_nothing_before_they_are_stopped_is_one(
+    fleet: Path, job: str, tries: list[tuple[str, float]]
+) -> None:
+    assert tries == rows(
+        fleet,
+        f"select outcome, round(epoch(started_at) - {BEGUN}, 3) from attempts where job_id = ? "
+        "order by attempt",
+        [job],
+    )
 
 
 def test_launches_are_told_apart_by_their_trainers_where_agents_are_silent_or_give_up(
@@ -1052,6 +1103,9 @@ STORIES = {
     "silent": runs_of_silent_agents,
     "gives-up": launches_that_begin_and_end_in_silence_or_give_up,
     "gave_up": agents_that_were_killed_gave_up_and_said_nothing,
+    "preempted": tries_that_the_scheduler_preempts,
+    "again": launches_in_one_try_of_the_scheduler,
+    "two-agents": agents_of_two_nodes_that_give_up,
     "replaced": agent_in_the_place_of_a_killed_one,
 }
 JOBS = {
@@ -1063,6 +1117,9 @@ JOBS = {
     "silent",
     "gives-up",
     "gave_up",
+    "1353",
+    "1453",
+    "two-agents",
     "replaced",
 }  # of all but the first
 
