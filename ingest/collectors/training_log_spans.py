@@ -108,7 +108,8 @@ class Spans:
         span = self._open.get((phase, self._voice(label)))
         if self._is_written(span, phase, step, mode) and at_us is not None and length_us is None:
             return self.written(label, at_us, step, None)
-        if span is None or (step is not None and span.step not in (step, None)):
+        is_other = step is not None and span is not None and span.step not in (step, None)
+        if span is None or is_other or (at_us and not _is_same(span, at_us, step)):
             start_us = at_us if at_us is None or length_us is None else at_us - length_us
             # the end alone says that a save is there, of other phases it says nothing
             if start_us is None or (length_us is None and phase is not Phase.CHECKPOINT_SAVE):

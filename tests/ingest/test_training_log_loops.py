@@ -836,3 +836,16 @@ def test_a_shell_tells_that_its_process_was_killed() -> None:
         failure["message"],
         since(failure),
     )
+
+
+def test_saves_of_which_the_ends_alone_are_told_are_as_many_where_no_step_is_told() -> None:
+    told = read(
+        "2026-03-01 10:00:00 Starting run a",
+        "2026-03-01 10:00:10 ***** Running training *****",
+        "2026-03-01 10:05:00 Saved checkpoint to /out/one.pt",
+        "2026-03-01 10:05:02 Saved checkpoint to /out/best.pt",  # of the same
+        "2026-03-01 10:10:00 Saved checkpoint to /out/two.pt",
+        "2026-03-01 10:15:00 Saved checkpoint to /out/three.pt",
+    )
+
+    assert [(300.0, 302.0), (600.0, 600.0), (900.0, 900.0)] == spans(told, "checkpoint_save")
