@@ -111,6 +111,7 @@ class Signs:
         self._torn: dict[int, Sequence[bytes]] = {}  # of the batch, by number
         self._drawn = 0  # how far the last progress bar was
         self._totals: set[str] = set()  # of the bars that began since a train loop did
+        self._each: int | None = None  # steps of an epoch
         self._told_us: int | None = None  # the newest time that was told, up to this line
         self._told_at = 0
 
@@ -307,6 +308,7 @@ class Signs:
                 self._totals.clear()
             if pattern.means is Means.STEP:
                 step = _step(told, match, done)
+                self._each = _whole(match.groupdict().get("epoch_steps")) or self._each
                 self.untimed_steps += told.at_us is None
                 self.unnumbered_steps += told.at_us is not None and step is None
                 if step is not None:
@@ -336,10 +338,21 @@ class Signs:
             before_us,
             told.label,
             pattern,
-            {name: value.decode(errors="replace") for name, value in groups.items() if value},
+            self._of_run(
+                {name: value.decode(errors="replace") for name, value in groups.items() if value}
+            ),
             told.text[:_LONGEST_TEXT].decode(errors="replace").strip(" -|>]"),
             told.is_year_guessed,
         )
+
+    def _of_run(self, told: dict[str, str]) -> dict[str, str]:
+        """What a line tells, with the step that its epoch began at, if that is all it tells of one
+        and lines before told how many steps an epoch has.
+        """
+        epoch = _whole(told.get("epoch", "").encode())
+        if epoch and self._each is not None and "step" not in told:
+            told["step"] = str((epoch - 1) * self._each)
+        return told
 
     def _first_time(self) -> int | None:
         times = (_time_of(line, self._clock) for line in self._batch)

@@ -121,3 +121,29 @@ def test_dinov2_counts_from_0_and_saves_once_for_each_rank() -> None:
     assert [(40.0, 10), (70.0, 20), (100.0, 30), (640.0, 30)] == steps(told)
     assert [20, 20] == [step for _, phase, _, step in phases(told) if "save" in phase]
     assert [(610.0, 20)] == resumed(told)
+
+
+_ULTRALYTICS = [
+    "2026-03-01T10:00:00+0000 engine/trainer: agnostic_nms=False, amp=True, epochs=5, model=y.yaml",
+    "2026-03-01T10:00:20+0000 Starting training for 5 epochs...",
+    "2026-03-01T10:01:10+0000 \r\x1b[K  1/5  2.3G  3.4  2.3  2.1  4  96: 0% ──── 0/10  0.8s"
+    "\r\x1b[K  1/5  2.3G  3.4  2.3  2.1  4  96: 50% ━━── 5/10 1.1it/s 25.2s<25.0s"
+    "\r\x1b[K  1/5  2.3G  3.4  2.3  2.1  4  96: 100% ━━━━ 10/10 1.1it/s 50.0s",
+    "2026-03-01T10:02:30+0000 \r\x1b[K  Class     Images  Instances  Box(P: 50% ━━── 1/2 9.0s/it "
+    "40.1s<39.0s\r\x1b[K  Class     Images  Instances  Box(P: 100% ━━━━ 2/2 9.0s/it 1:20",
+    "2026-03-01T10:03:00+0000 \r\x1b[K  2/5  2.3G  3.4  2.3  2.1  4  96: 30% ━─── 3/10 1.1it/s "
+    "30.0s<1:10",
+]
+
+
+def test_ultralytics_tells_steps_in_its_bars_and_from_which_epoch_it_goes_on() -> None:
+    again = [line.replace("T10:", "T11:") for line in _ULTRALYTICS]
+    resume = "2026-03-01T11:00:10+0000 Resuming training w/last.pt from epoch 2 to 5 total epochs"
+    done = "2026-03-01T11:03:10+0000 5 epochs completed in 0.050 hours."
+    told = read(*_ULTRALYTICS, again[0], resume, again[1], again[4], done)
+
+    assert [0.0, 3600.0] == [since(event) for event in told if event["event"] == "attempt_start"]
+    assert [(70.0, 10), (180.0, 13), (3780.0, 13)] == steps(told)
+    assert [(70.0, 150.0)] == spans(told, "evaluation")
+    assert [(3620.0, 10)] == resumed(told)
+    assert ["completed"] == [e["outcome"] for e in told if e["event"] == "attempt_end"]

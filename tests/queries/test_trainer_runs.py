@@ -248,3 +248,24 @@ def test_torchtune_whose_bar_alone_tells_its_steps(warehouse: Path) -> None:
         assert 3 < times(launch, "start")[0] - attempt["started"] < 6
         down = times(launch, "train_begin")[0] - times(before, "step")[-1]
         assert down == pytest.approx(attempt["ttr_seconds"], abs=1.1)
+
+
+def test_ultralytics_that_tells_its_steps_in_bars_and_nothing_of_its_saves(warehouse: Path) -> None:
+    told = attempts(warehouse, "ultralytics")
+    first, second, third = launches("ultralytics")
+
+    assert ["lost", "lost", "completed"] == [attempt["outcome"] for attempt in told]
+    assert "RuntimeError: boom" == told[1]["failure_evidence"]
+    for launch, attempt in zip((first, second, third), told, strict=True):
+        assert 0.1 > abs(times(launch, "start")[0] - attempt["started"])
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.1)
+        assert evaluated(launch) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
+    for before, launch, lost, found in (
+        (first, second, told[0], told[1]),
+        (second, third, told[1], told[2]),
+    ):
+        # its epochs end, and are restored, before it evaluates and saves
+        since_save = times(before, "step")[-1] - times(before, "saving")[-1]
+        assert since_save == pytest.approx(lost["unsaved_seconds"], abs=0.5)
+        down = times(launch, "train_begin")[0] - times(before, "step")[-1]
+        assert down == pytest.approx(found["ttr_seconds"], abs=0.5)
