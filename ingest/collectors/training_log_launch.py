@@ -257,8 +257,10 @@ class Launch:
         ]
 
     def _other_rank(self, sign: Sign) -> list[Event]:
-        """Another rank begins or ends its train loop: it has done what it did before."""
-        if sign.label == NOBODY or sign.at_us is None:
+        """Another rank begins or ends its train loop, or the same its next part: it has done what
+        it did before.
+        """
+        if sign.at_us is None or (sign.label == NOBODY and not sign.pattern.is_part):
             return []
         return self._spans.went_on(sign.label, sign.at_us)
 

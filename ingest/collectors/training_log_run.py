@@ -303,6 +303,8 @@ class Run:
             return self._launches_again(launch, sign)
         if sign.means is Means.LOADED and "step" not in sign.told:
             return False
+        if sign.means is Means.TRAINING and sign.pattern.is_part and not launch.is_trained:
+            return False  # of each epoch
         if sign.means is Means.TRAINING and launch.is_done and sign.at_us is not None:
             # one process may train again at once, as a search of parameters does
             return sign.at_us - launch.seen_us > _RANKS_APART_US

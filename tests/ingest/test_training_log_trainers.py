@@ -601,3 +601,39 @@ def test_whose_bar_moved_on_after_a_failure_trains_until_its_launch_is_over() ->
     )
 
     assert [10.0] == [since(event) for event in told if event.get("phase") == "training"]
+
+
+@pytest.mark.parametrize("level", ["", "INFO - "])
+def test_speechbrain_trains_from_its_first_epoch_on_and_tells_its_saves(level: str) -> None:
+    def said(minute: int, module: str, message: str) -> str:
+        return f"2026-03-01 10:{minute:02}:00,000 - speechbrain.{module} - {level}{message}"
+
+    def launch(minute: int, load: str) -> list[str]:
+        return [
+            said(minute, "core", "Beginning experiment!"),
+            said(minute + 1, "utils.checkpoints", load),
+            said(minute + 2, "utils.epoch_loop", "Going into epoch 1"),
+            said(
+                minute + 9,
+                "utils.train_logger",
+                "epoch: 1, lr: 0.1 - train loss: 1 - valid loss: 1",
+            ),
+            said(minute + 9, "utils.checkpoints", "Saved an end-of-epoch checkpoint in o/CKPT+a"),
+            said(minute + 9, "utils.epoch_loop", "Going into epoch 2"),
+            said(minute + 15, "utils.checkpoints", "Saved an intra-epoch checkpoint in o/CKPT+b"),
+        ]
+
+    told = read(
+        *launch(0, "Would load a checkpoint here, but none found yet."),
+        *launch(20, "Loading a checkpoint from o/save/CKPT+b"),
+        said(39, "utils.checkpoints", "Loading a checkpoint from o/save/CKPT+b"),
+        said(40, "utils.train_logger", "Epoch loaded: 2 - test loss: 0.8, test WER: 2.1"),
+    )
+
+    assert [0.0, 1200.0] == [since(event) for event in of(told, "attempt_start")]
+    saves = [(60.0 * at, 60.0 * at) for at in (9, 15, 29, 35)]
+    assert saves == spans(told, "checkpoint_save")
+    assert [120.0, 1320.0] == [
+        since(event) for event in of(told, "phase_start") if event["phase"] == "training"
+    ]
+    assert ["completed"] == [event["outcome"] for event in of(told, "attempt_end")]
