@@ -54,7 +54,8 @@ A dump is known by its content: ingesting it again changes nothing. Lines that c
 set aside with file, line number and reason; the good lines around them load.
 exit status: 0 loaded, 1 more lines set aside than --max-rejected allows,
              2 unusable arguments, or nothing that can be read or written: of what was given
-               no file is a dump, or no line is an event
+               no file is a dump, or no line is an event; or a dump was left out for want of memory
+             130 stopped by Ctrl-C
 """
 
 
