@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from ingest.errors import UnusableArguments
 from ingest.events import Outcome
@@ -71,6 +72,9 @@ class Means(StrEnum):
     END = "end"  # the launch ends
     QUOTING = "quoting"  # what was written before is told again: of that failures alone count
     QUOTED = "quoted"  # what comes next is not
+
+
+LOADS: Final = frozenset({Means.LOADING, Means.LOADED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ingest.collectors.training_log_bursts import Bursts
 from ingest.collectors.training_log_failures import Failures
 from ingest.collectors.training_log_identity import Place
 from ingest.collectors.training_log_launch import Launch
-from ingest.collectors.training_log_patterns import Means
+from ingest.collectors.training_log_patterns import LOADS, Means
 from ingest.collectors.training_log_shapes import Step
 from ingest.collectors.training_log_signs import COUNTS, Sign
 from ingest.collectors.training_log_steps import Steps
@@ -31,7 +31,6 @@ _WHILE_TRAINING = frozenset(
     {Means.SAVING, Means.SAVED, Means.PERSISTED, Means.EVALUATING, Means.EVALUATED, Means.TRAINED}
 )
 _OF_SAVES = frozenset({Means.SAVING, Means.SAVED, Means.PERSISTED})
-_OF_LOADS = frozenset({Means.LOADING, Means.LOADED})
 _BEGINNINGS = frozenset({Means.LAUNCH, Means.LOADING, Means.LOADED, Means.FRESH, Means.TRAINING})
 _RANKS_APART_US = 60 * SECOND_US
 _LONGEST_STARTUP_US = 3_600 * SECOND_US
@@ -111,7 +110,7 @@ class Run:
         self.is_year_guessed |= sign.is_year_guessed
         is_complete = sign.outcome is Outcome.COMPLETED
         self.must_have_trained |= is_complete or sign.means in _WHILE_TRAINING
-        is_known_load = sign.means in _OF_LOADS and "step" in sign.told
+        is_known_load = sign.means in LOADS and "step" in sign.told
         self._tells_states |= sign.means in _OF_SAVES or is_known_load
         self.has_saved |= self._tells_states
         launch = self._launch
@@ -315,7 +314,7 @@ class Run:
         # its steps are told without times
         if launch.has_reached_a_step and sign.at_us > launch.seen_us:
             return True
-        if sign.means in _OF_LOADS and launch.is_loading:  # what is large is loaded part by part
+        if sign.means in LOADS and launch.is_loading:  # what is large is loaded part by part
             return False
         return sign.at_us - launch.training_us > _RANKS_APART_US
 

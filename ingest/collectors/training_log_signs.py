@@ -29,7 +29,7 @@ from ingest.collectors.lines import (
     without_colours,
     zones_apart_us,
 )
-from ingest.collectors.training_log_patterns import Means, Pattern, Patterns
+from ingest.collectors.training_log_patterns import LOADS, Means, Pattern, Patterns
 from ingest.collectors.training_log_shapes import Shapes, Step
 from ingest.collectors.training_log_steps import KnownLines, Steps
 from ingest.collectors.training_log_traces import HEADER, Trace, Traces
@@ -339,17 +339,18 @@ class Signs:
             told.label,
             pattern,
             self._of_run(
-                {name: value.decode(errors="replace") for name, value in groups.items() if value}
+                pattern,
+                {name: value.decode(errors="replace") for name, value in groups.items() if value},
             ),
             told.text[:_LONGEST_TEXT].decode(errors="replace").strip(" -|>]"),
             told.is_year_guessed,
         )
 
-    def _of_run(self, told: dict[str, str]) -> dict[str, str]:
-        """What a line tells, with the step that its epoch began at, if that is all it tells of one
-        and lines before told how many steps an epoch has.
+    def _of_run(self, pattern: Pattern, told: dict[str, str]) -> dict[str, str]:
+        """What a line tells; of a load with the step that the epoch begins at which comes next, if
+        it tells no other and lines before told how many steps an epoch has.
         """
-        epoch = _whole(told.get("epoch", "").encode())
+        epoch = _whole(told.get("epoch", "").encode()) if pattern.means in LOADS else None
         if epoch and self._each is not None and "step" not in told:
             told["step"] = str((epoch - 1) * self._each)
         return told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingest.collectors.training_log_patterns import patterns_of
 from tests.ingest.trainer_logs import keys, phases, read, resumed, since, spans, steps
 
 
@@ -147,3 +148,22 @@ def test_ultralytics_tells_steps_in_its_bars_and_from_which_epoch_it_goes_on() -
     assert [(70.0, 150.0)] == spans(told, "evaluation")
     assert [(3620.0, 10)] == resumed(told)
     assert ["completed"] == [e["outcome"] for e in told if e["event"] == "attempt_end"]
+
+
+def test_the_epoch_that_was_saved_is_no_step_that_it_began_at() -> None:
+    words = {"step": "batch (?P<step>\\d+)/(?P<epoch_steps>\\d+) of (?P<epoch>\\d+)"}
+    words |= {"saving": "keeping epoch (?P<epoch>\\d+)", "saved": "kept epoch (?P<epoch>\\d+)"}
+    own = patterns_of(
+        [
+            {"name": means, "means": means, "contains": [pattern.split()[0]], "pattern": pattern}
+            for means, pattern in words.items()
+        ],
+        "ett.toml",
+    )
+    at = "2026-03-01T10:0{}:00+0000 {}"
+    said = ("batch 10/10 of 1", "batch 10/10 of 2", "keeping epoch 2", "kept epoch 2")
+    told = read(*(at.format(minute, words) for minute, words in enumerate(said)), own=own)
+
+    assert 20 == max(step for _, step in steps(told))
+    # of no step that it tells: what is saved is what was trained
+    assert {None} == {step for _, phase, _, step in phases(told) if phase == "checkpoint_save"}
