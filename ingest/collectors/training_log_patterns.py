@@ -132,6 +132,10 @@ class Patterns:
         ]
         self._likely: dict[bytes, list[_Chosen]] = {}
 
+    def may_read(self, text: bytes) -> bool:
+        """Whether a mark may stand in a text: False where `found_in` certainly finds nothing."""
+        return bool(self._candidates(text))
+
     def found_in(self, text: bytes) -> list[tuple[Pattern, re.Match[bytes]]]:
         """What a line tells beside its meaning, its meaning, if it has one, and then the facts."""
         facts = []

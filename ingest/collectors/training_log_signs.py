@@ -201,24 +201,26 @@ class Signs:
             yield from self._piece(index, number, line)
             return
         told = pieces(line)
-        yield from self._bar(number, line, told)
         first = said(told[0][:_LONGEST_LINE] if told else b"", self._clock)
-        for at in range(len(told)) if self._traces.are_open else marked(told, self._marks):
+        yield from self._bar(number, line, first, told[1:])
+        are_open = self._traces.are_open
+        for at, piece in enumerate(told):
+            if not (are_open or HEADER in piece or self._patterns.may_read(piece)):
+                continue
             if not at:
-                yield from self._piece(index, number, told[at])
+                yield from self._piece(index, number, piece)
                 continue
             stamp = first if at == len(told) - 1 and _is_stamp(first) else None
-            yield from self._piece(index, number, told[at], told[at - 1], stamp, first.label)
+            yield from self._piece(index, number, piece, told[at - 1], stamp, first.label)
 
-    def _bar(self, number: int, line: bytes, told: list[bytes]) -> Iterator[Sign]:
+    def _bar(self, number: int, line: bytes, first: Said, behind: list[bytes]) -> Iterator[Sign]:
         """How far the bars have come that a line begins with, if they moved on: what ends a loop
         draws its bar again. How long its loop has taken is told of a bar whose begin was seen: one
         around the train loop may have begun long before.
         """
         if len(self._totals) < _MOST_BARS:
             self._totals.update(total.decode() for total in _BEGUN.findall(line))
-        first = said(told[0][:_LONGEST_LINE] if told else b"", self._clock)
-        drawn = _drawn([first.text, *told[1:]] if first.text.strip() else told[1:])
+        drawn = _drawn([first.text, *behind] if first.text.strip() else behind)
         if drawn is None:
             return
         before, self._drawn = self._drawn, int(drawn["step"])
