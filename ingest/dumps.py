@@ -420,14 +420,14 @@ def _needs_mending(file: DumpFile) -> bool:
         return stream.read(len(_BOM)) == _BOM
 
 
-def head(file: DumpFile) -> bytes:
+def head(file: DumpFile, most: int = HEAD_BYTES) -> bytes:
     """Its first bytes, decompressed: what formats are recognised by. Empty where none can be read.
 
     A first line that is longer is there as a whole, unless it is too long for any line, and the
     bytes after it are.
     """
     with opened(file) as stream:
-        head = stream.read(HEAD_BYTES)
+        head = stream.read(most)
         if b"\n" in head:
             return head
         first = rest = stream.readline(LONGEST_LINE)

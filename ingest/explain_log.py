@@ -16,7 +16,8 @@ from ingest.causes_rules import INFORMATIONAL_RANK, Kind, RuleBook, shipped_attr
 from ingest.causes_told import Piece, Verdict
 from ingest.collectors.base import Dump, Reading
 from ingest.errors import IngestError, UnreadableDump
-from ingest.formats import FORMATS, recognise
+from ingest.foreign import is_text
+from ingest.formats import FORMATS, format_of
 from ingest.settings import Settings, found_settings
 from ingest.words import counted, shown
 from queries import places
@@ -24,8 +25,6 @@ from queries import places
 EXPLAINED, UNEXPLAINED, UNUSABLE = 0, 1, 2
 
 _OF_PATTERNS = FORMATS["training-log"]
-_TEXT_CONTROLS = b"\t\n\v\f\r\x1b\x00"
-_MOST_CONTROLS = 0.1  # of the bytes of a text
 _SHOWN_OF_UNKNOWN = 200
 _EXAMPLES = """\
 examples:
@@ -90,8 +89,8 @@ def _explain_file(file: dumps.DumpFile, settings: Settings) -> int:
         raise UnreadableDump(f"it is empty{'' if dumps.holds_nothing(file) else broken_off}")
     unpacking.refuse_archive(head)
     book, patterns = settings.failure_rules, settings.training_logs
-    format = recognise(file.name, head, patterns)
-    if format is None and _is_binary(head):
+    format = format_of(file, head, patterns)
+    if format is None and not is_text(head):
         raise UnreadableDump("it is no text, and no dump that ett-ingest reads")
     broken: list[dumps.Truncated] = []
     dump = Dump(
@@ -218,11 +217,6 @@ def _by(piece: Piece) -> str:
 def _named(category: str, book: RuleBook) -> str:
     attributions = shipped_attributions() | book.attributions
     return f"{category} ({attributions.get(category, 'unknown')})"
-
-
-def _is_binary(head: bytes) -> bool:
-    controls = sum(byte < ord(" ") and byte not in _TEXT_CONTROLS for byte in head)
-    return controls > _MOST_CONTROLS * len(head)
 
 
 def _say(line: str) -> None:

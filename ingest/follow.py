@@ -16,7 +16,7 @@ from ingest import arrivals, dumps, plan, rotation, tails
 from ingest.arrivals import Sight
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
-from ingest.formats import EVENTS, Format, recognise
+from ingest.formats import EVENTS, Format, format_of
 from ingest.known import Known
 from ingest.ledger import Incoming
 from ingest.tails import Place
@@ -100,7 +100,7 @@ class Follower:
             return self._whole(sight, file, before, is_resting)
         if before is not None and before.place is not None and self._is_kept(before.place):
             return self._piece(sight, file, before.place, is_resting)
-        format = self.forced or recognise(file.name, dumps.head(file), self.own)
+        format = self.forced or format_of(file, dumps.head(file), self.own)
         if format is EVENTS:
             return self._events(sight, file, is_resting)
         if format is None and not is_resting:

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from ingest.collectors.slurm_columns import COMMAND
 from ingest.collectors.slurm_states import ENDED, LIVE, WAITING
 
+# none of those that texts hold, nor the zeros that a crashed node leaves
+_CONTROLS = bytes(set(range(ord(" "))) - set(b"\t\n\v\f\r\x1b\x00"))
+_MOST_CONTROLS = 0.1  # of the bytes of a text
+_MOST_BROKEN = 0.01
 _STATES = "|".join(sorted((*ENDED, *LIVE, *WAITING)))
 _EVENT = r"\"event\"\s*:\s*\"(?:attempt_\w+|phase_\w+|progress|failure|alive|job)\""
 _WRITE_EVENTS = "write what it says as events: docs/interfaces.md lists their fields"
@@ -81,6 +85,12 @@ _FOREIGN = (
         r"\"submission_id\"\s*:|\bJobDetails\(type=|^=+ List: \d{4}-\d\d-\d\d ",
     ),
     _foreign(
+        "what wandb notes of itself",
+        "Give what the trainer printed: output.log in the folder files beside it",
+        r"\A[^\n]{0,100} \[wandb_\w{1,20}\.py:|"
+        r"\A\{\"time\":\"[^\n]{0,200}\"(?:core version|stream_id)\":",
+    ),
+    _foreign(
         "a system of MLPerf",
         "It is no dump: logs of its results are read with it, where it lies in their submission",
         r"\A\s*+\{",
@@ -138,3 +148,14 @@ def told_of(head: bytes) -> str | None:
         if all(sign.search(head) for sign in foreign.signs):
             return f"{foreign.what}. {foreign.instead}"
     return None
+
+
+def is_text(head: bytes) -> bool:
+    """Whether the first bytes of a file may be those of a text, in any encoding."""
+    return len(head) - len(head.translate(None, _CONTROLS)) <= _MOST_CONTROLS * len(head)
+
+
+def is_utf8(head: bytes) -> bool:
+    """The same of UTF-8: of the numbers in a checkpoint many a byte could be one of a text."""
+    broken = head.decode(errors="replace").count("\N{REPLACEMENT CHARACTER}")
+    return is_text(head) and broken <= _MOST_BROKEN * len(head)

@@ -8,16 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ingest import native
+from ingest import dumps, native
 from ingest.collectors.base import Collector
 from ingest.collectors.registry import COLLECTORS
 from ingest.collectors.slurm import SLURM_SACCT, before_table, beside_table
+from ingest.collectors.torchelastic import TORCHELASTIC
 from ingest.collectors.training_log import TRAINING_LOG, is_told_by
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.events import EventKind, Says
 from ingest.faults import FAULTS, fault
+from ingest.foreign import is_utf8, told_of
 
 _LOOKED_AT = 50  # lines
+_LOOKED_INTO = 4 * 1024 * 1024  # bytes of a log
 _LOG = logging.getLogger("ingest")
 
 
@@ -43,6 +46,25 @@ FORMATS: dict[str, Format] = {
         for collector in COLLECTORS
     },
 }
+
+
+def format_of(file: dumps.DumpFile, head: bytes, own: tuple[Pattern, ...] = ()) -> Format | None:
+    """The format of a file that begins with `head`, as `recognise` knows it.
+
+    What a thousand ranks say before they train is long: a text whose beginning is of no format is
+    looked into further, for what trainers and launchers say.
+    """
+    found = recognise(file.name, head, own)
+    if found or len(head) < dumps.HEAD_BYTES or told_of(head) or not is_utf8(head):
+        return found
+    more = dumps.head(file, _LOOKED_INTO)
+    asked = (
+        (TORCHELASTIC, partial(TORCHELASTIC.recognises, file.name, more)),
+        (TRAINING_LOG, partial(is_told_by, own, more)),
+    )
+    names = (one.name for one, recognises in asked if _is_recognised(file.name, one, recognises))
+    name = next(names, None)
+    return FORMATS[name] if name else None
 
 
 def recognise(name: str, head: bytes, own: tuple[Pattern, ...] = ()) -> Format | None:

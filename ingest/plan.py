@@ -11,7 +11,7 @@ from ingest.collectors.base import Reading
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.errors import UnreadableDump
 from ingest.foreign import told_of
-from ingest.formats import Format, recognise
+from ingest.formats import Format, format_of
 from ingest.known import Known, Row
 from ingest.ledger import Incoming
 from ingest.words import counted
@@ -64,7 +64,7 @@ def look_at(
         unpacking.refuse_bomb(file)
         head = dumps.head(file)
         unpacking.refuse_archive(head)
-        format = forced or recognise(file.name, head, own)
+        format = forced or format_of(file, head, own)
         if format is None:
             advance(file.bytes)
             return Skipped(file.name, _unrecognised(file, head))

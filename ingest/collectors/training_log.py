@@ -38,8 +38,9 @@ _UNNUMBERED = (
     "disable_tqdm=False), or let a [[training_log]] pattern of ett.toml name it (?P<step>...)"
 )
 # the agent of torchrun tells its own story; a page that shows a piece of a log is none, nor are
-# entries of Cloud Logging
+# entries of Cloud Logging, nor what wandb notes of itself
 _OTHERS = re.compile(
+    rb"\A[^\n]{0,100} \[wandb_\w{1,20}\.py:|"
     rb"torch[/.]distributed[/.](?:launcher[/.]api|elastic[/.]agent[/.])|^\s{0,3}```|"
     rb"^\s{1,8}\"textPayload\": \"",
     re.MULTILINE,

@@ -27,6 +27,8 @@ SQUEUE = {"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "tres_alloc_str": "gr
 
 
 SYSTEM = {"submitter": "acme", "number_of_nodes": "2", "accelerators_per_node": "8"}
+WANDB = "what wandb notes of itself. Give what the trainer printed: output.log "
+NOTED = "2026-03-02 10:00:00,123 INFO    MainThread:7 [wandb_{}.py:{}():{}] {}\n"
 BESIDE = "a system of MLPerf. It is no dump: logs of its results are read with it"
 
 
@@ -34,6 +36,16 @@ BESIDE = "a system of MLPerf. It is no dump: logs of its results are read with i
     ("head", "told"),
     [
         (json.dumps(SYSTEM, indent=4), BESIDE),
+        (
+            NOTED.format("setup", "_flush", 80, "Loading settings")
+            + NOTED.format("init", "init", 1041, "starting run threads in backend"),
+            WANDB,
+        ),
+        (
+            '{"time":"2026-03-02T10:00:00.1Z","level":"INFO","msg":"stream: starting",'
+            '"core version":"0.23.1"}\n',
+            WANDB,
+        ),
         ("7|train|gpu|llm|64|FAILED|1:0\n7.batch|batch||llm|64|FAILED|1:0\n", SACCT),
         ("7_[1-4]|train|ann|CANCELLED by 5001|2026-03-02T09:00:00|Unknown\n", SACCT),
         ("7             train        gpu        llm         64 OUT_OF_ME+    0:125 \n", SACCT),
