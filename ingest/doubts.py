@@ -85,6 +85,11 @@ _COPIED = (
     "%s has the content of %s, and its place names another job: if the one is a copy, or was "
     "moved, its time counts twice. Ingest one of them into a new warehouse (--warehouse)"
 )
+_SAME_STEPS = (
+    "%s tells the steps of %s at the same times, and its place names another job: if they tell of "
+    "one run, its time counts twice. Ingest one of them, or name both alike by a rule on path in "
+    "ett.toml ([[identity]]), into a new warehouse (--warehouse)"
+)
 _TOLD_OTHERWISE = (
     "%s was loaded before with other content, and tells a part of it again: what it told then "
     "stays, also where it tells that otherwise now. If it is one log that was packed or written "
@@ -97,6 +102,8 @@ def say(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     on.
     """
     say_of_dumps(connection, since_file_no)
+    if (alike := links.same_steps(connection, since_file_no)) is not None:
+        _LOG.warning(_SAME_STEPS, *alike)
     found = links.contradictions(connection, *_CONTRADICTIONS)
     for kind, sentence in _CONTRADICTIONS.items():
         if (contradiction := found.get(kind)) is not None:

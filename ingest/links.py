@@ -25,6 +25,41 @@ _MEETINGS = """
         links.job_no in (select job_no from placed_jobs)
         and others.job_no in (select job_no from placed_jobs)
 """
+_LOGS = "from (from files where format in ('training-log', 'torchelastic')) as logs"
+# of what is told while the fresh logs are: no more of the history is looked at
+_SAME_STEPS = f"""
+    with told as (
+        select distinct events.file_no, names.base_job_no, events.at_us, events.step
+        from events
+        inner join job_names_kept as names on events.job_no = names.job_no
+        where
+            events.event = 'progress'
+            and events.file_no in (select file_no {_LOGS})
+            and events.at_us between
+            (select min(at_us) from events where file_no >= $1)
+            and (select max(at_us) from events where file_no >= $1)
+    ),
+    counts as (select file_no, count(*) as steps from told group by file_no),
+    pairs as (
+        select fresh.file_no as fresh_no, other.file_no as other_no, count(*) as steps
+        from told as fresh
+        inner join told as other on fresh.at_us = other.at_us and fresh.step = other.step
+        where
+            fresh.file_no >= $1
+            and fresh.file_no > other.file_no
+            and fresh.base_job_no <> other.base_job_no
+        group by all
+    )
+    select fresh.file, other.file
+    from pairs
+    inner join files as fresh on pairs.fresh_no = fresh.file_no
+    inner join files as other on pairs.other_no = other.file_no
+    inner join counts as fresh_counts on pairs.fresh_no = fresh_counts.file_no
+    inner join counts as other_counts on pairs.other_no = other_counts.file_no
+    where pairs.steps >= 5 and pairs.steps >= 0.9 * least(fresh_counts.steps, other_counts.steps)
+    order by all
+    limit 1
+"""
 _LEAVES_OPEN = (
     "run_key is not null or run_generation is not null or scheduler_job is not null "
     "or (attempt is null and event <> 'job')"
@@ -178,6 +213,17 @@ def logs_of_steps(connection: duckdb.DuckDBPyConnection, job_no: int) -> tuple[s
         [job_no],
     ).fetchall()[0]
     return first, last
+
+
+def same_steps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> tuple[str, str] | None:
+    """A log from this number on that tells the steps of another one at the very times that it does,
+    under the name of another job, and that other one: what a trainer logs into a file of its own
+    and what was kept of its output.
+    """
+    if not connection.execute(f"{_LOGS} where file_no >= $1 limit 1", [since_file_no]).fetchall():
+        return None
+    row = connection.execute(_SAME_STEPS, [since_file_no]).fetchone()
+    return None if row is None else (str(row[0]), str(row[1]))
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:

@@ -34,7 +34,7 @@ FILES = "select file from ingested_files"
 
 def run_of(folder: Path, run_id: str = "run-a", number: str | None = None) -> dict[str, Path]:
     """All files of a run that failed once, by what they are. The folder's number is in their
-    content: no two runs tell the same.
+    content: no two runs tell the same, nor at the same times.
     """
     own = folder.name.removeprefix("llama-")
     told, host = {"run_id": run_id}, f"node-{own}"
@@ -47,7 +47,7 @@ def run_of(folder: Path, run_id: str = "run-a", number: str | None = None) -> di
         *finishes(120),
     ]
     trained = [
-        f"2026-11-20 05:42:{second:02d},000 INFO step {second}/99 | loss 2.{own}"
+        f"2026-11-20 05:42:{second:02d},{own:>03} INFO step {second}/99 | loss 2.{own}"
         for second in range(5, 59, 6)
     ]
     saves = [

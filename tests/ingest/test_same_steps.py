@@ -1,0 +1,81 @@
+"""One run that two logs tell of, each under a name of its own, is said to count twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.queries.engine import hearing, ingest, rows
+
+
+def log(path: Path, steps: Iterable[tuple[int, int]], *more: str) -> Path:
+    """What a trainer says of steps, each with the second of its line, behind `more`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    told = [
+        f"2026-11-20 05:{second // 60:02d}:{second % 60:02d},000 INFO step {step}/999 | loss 2.5\n"
+        for step, second in steps
+    ]
+    path.write_text("".join([*(f"{line}\n" for line in more), *told]), encoding="utf-8")
+    return path
+
+
+def test_a_log_and_the_output_of_one_run_are_said_to_count_twice(tmp_path: Path) -> None:
+    steps = [(step, 5 * step) for step in range(20)]
+    own = log(tmp_path / "run-a" / "train.log", steps)
+    output = log(tmp_path / "out" / "48213.out", steps, "Loading modules")
+
+    with hearing() as said:
+        ingest(tmp_path / "warehouse", own)
+        ingest(tmp_path / "warehouse", output)
+
+    assert [f"{output} tells the steps of {own} at the same times"] == [
+        one.split(",")[0] for one in said
+    ]
+    assert 2 == len(rows(tmp_path / "warehouse", "select 1 from jobs"))
+
+
+def test_both_are_said_whichever_comes_with_the_other(tmp_path: Path) -> None:
+    steps = [(step, 5 * step) for step in range(20)]
+    log(tmp_path / "logs" / "run-a" / "train.log", steps)
+    log(tmp_path / "logs" / "files" / "output.log", steps[:9], "Loading modules")
+
+    with hearing() as said:
+        ingest(tmp_path / "warehouse", tmp_path / "logs")
+
+    [one] = said
+    assert "train.log" in one and "output.log" in one
+
+
+def test_both_count_once_where_a_rule_names_them_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "ett.toml"
+    rules.write_text("[[identity]]\npath = '/(?P<job_id>run-[a-z])/'", encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(rules))
+    steps = [(step, 5 * step) for step in range(20)]
+    log(tmp_path / "logs" / "run-a" / "train.log", steps)
+    log(tmp_path / "logs" / "run-a" / "files" / "output.log", steps, "Loading modules")
+
+    with hearing() as said:
+        ingest(tmp_path / "warehouse", tmp_path / "logs")
+
+    assert [] == said
+    assert [("run-a", 95)] == rows(
+        tmp_path / "warehouse", "select job_id, round(wall_seconds)::int from attempts"
+    )
+
+
+def test_runs_that_are_as_fast_as_one_another_are_no_more_than_that(tmp_path: Path) -> None:
+    """Begun in one second, they are at the same step in the same second for a while."""
+    log(tmp_path / "logs" / "run-a" / "train.log", [(step, 5 * step) for step in range(20)])
+    log(
+        tmp_path / "logs" / "run-b" / "train.log",
+        [(step, 5 * step + step // 15) for step in range(20)],
+    )
+
+    with hearing() as said:
+        ingest(tmp_path / "warehouse", tmp_path / "logs")
+
+    assert [] == said
