@@ -197,7 +197,7 @@ class Signs:
 
     def _line(self, index: int) -> Iterator[Sign | Step | Trace]:
         number, line = self._first + index, self._batch[index]
-        if b"\r" not in line:
+        if b"\r" not in line and b"%|" not in line:
             yield from self._piece(index, number, line)
             return
         told = pieces(line)

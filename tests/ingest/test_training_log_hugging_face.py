@@ -283,9 +283,13 @@ _BEGUN = "\r  0%|          | 0/{0} [00:00<?, ?it/s]"
     ],
     ids=("bar", "an hour", "not seen to begin", "no rate", "around it"),
 )  # fmt: skip
+@pytest.mark.parametrize("drawn", ["over one another", "each on a line"])
 def test_a_trainer_was_alive_for_as_long_as_its_bar_says(
-    before: str, begun: str, bar: str, last: float
+    before: str, begun: str, bar: str, last: float, drawn: str
 ) -> None:
+    """What keeps the output of containers makes a line of each."""
+    if drawn == "each on a line":
+        before, begun, bar = (each.strip("\r") for each in (before, begun, bar))
     told = read(
         before,
         "[INFO|trainer.py:1618] 2026-03-01 10:00:00,000 >> ***** Running training *****",
