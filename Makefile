@@ -19,7 +19,7 @@ parallel := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # where times are read
 zoned = $(wildcard tests/ingest/test_*_collector.py) $(addprefix tests/app/test_,freshness.py words.py) \
 	$(addprefix tests/ingest/test_,calendar.py lines.py torchelastic_records.py torchelastic_runs.py) \
-	$(addprefix tests/ingest/test_training_log_,hugging_face.py jax.py loops.py megatron.py \
+	$(addprefix tests/ingest/test_training_log_,hugging_face.py jax.py loops.py megatron.py openings.py \
 		reinforcement.py trainers.py vision.py)
 
 help: ## this list

@@ -97,7 +97,8 @@ def read_many(dump: Dump, reading: Reading) -> Iterator[Item]:
 def _begun(dump: Dump, reading: Reading) -> tuple[Dump, Signs, Run]:
     clock = clock_of(dump, reading)
     run = Run(_place(dump), reading.cluster, writer_of(dump))
-    return told_apart(dump, clock), Signs(patterns(reading.training_logs), clock), run
+    signs = Signs(patterns(reading.training_logs), clock, tells_launches=True)
+    return told_apart(dump, clock), signs, run
 
 
 def _told(dump: Dump, signs: Signs, run: Run, items: Iterator[_Item]) -> Iterator[_Item | Event]:

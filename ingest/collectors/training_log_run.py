@@ -20,7 +20,7 @@ from ingest.collectors.training_log_identity import Place
 from ingest.collectors.training_log_launch import Launch
 from ingest.collectors.training_log_patterns import LOADS, Means
 from ingest.collectors.training_log_shapes import Step
-from ingest.collectors.training_log_signs import COUNTS, Sign
+from ingest.collectors.training_log_signs import COUNTS, OPENING, Sign
 from ingest.collectors.training_log_steps import Steps
 from ingest.collectors.training_log_traces import Trace
 from ingest.collectors.units import SECOND_US
@@ -320,6 +320,8 @@ class Run:
 
     def _launches_again(self, launch: Launch, sign: Sign) -> bool:
         """Ranks tell the same launch one after another, and what one of them buffers comes late."""
+        if sign.pattern is OPENING:
+            return _is_long_after_begin(launch, sign)
         first = (sign.pattern.name, None)
         own = (sign.pattern.name, sign.label)
         if sign.label != NOBODY and own in self._marks:
@@ -518,6 +520,17 @@ def _parted(
 def _is_first_word(launch: Launch, sign: Sign) -> bool:
     """Whether a launch tells its first line, and has told no time before."""
     return sign.means is Means.LAUNCH and not launch.seen_us
+
+
+def _is_long_after_begin(launch: Launch, sign: Sign) -> bool:
+    """Whether a launch had trained or failed, or had begun over a minute before: else it tells of
+    itself.
+    """
+    at_us = sign.at_us or 0
+    if launch.training_us is not None:
+        return at_us >= max(launch.stepped_us, launch.training_us)
+    begun_us = launch.begun_us or launch.seen_us
+    return launch.has_failed or (begun_us > 0 and at_us - begun_us > _RANKS_APART_US)
 
 
 def _was_training(launch: Launch) -> bool:

@@ -60,6 +60,17 @@ _MOST_BARS = 64
 # rich leaves a time out that is the same as on the line before
 _SAME_TIME = re.compile(rb" {18,20}(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) ")
 COUNTS = ("restart", "generation")  # of Slurm, of torchrun
+# a process that is started anew says again what it said first; others may say the like
+OPENING = Pattern("opening", Means.LAUNCH, (), re.compile(rb""), is_anyones=True)
+_OPENING_LINES = 3
+_ONCE = frozenset({Means.FACT, Means.LAUNCH})
+_RANKS_APART_US = 60 * SECOND_US
+_WORD = re.compile(rb"[^\W\d_]{3}")
+# of it at least one line must be of what a process says once, as it starts up
+_OF_START = re.compile(
+    rb"(?i)config|argument|\bargs\b|namespace|command line|\bseed|device|cuda|\bgpus?\b|version|"
+    rb"environment|world.?size|hostname|\bpython\b|\btorch\b|\bjax\b|output (?:dir|folder|path)"
+)
 
 
 class Sign(NamedTuple):
@@ -91,10 +102,12 @@ class Signs:
     """Reads a log once. `first_us` is the first time that its first lines tell; `is_newest_first`:
     nearly each of them tells an earlier time than the one before; `has_signs`: some line meant
     something; `untimed_steps` counts the steps that no time was told of,
-    `unnumbered_steps` those of which no number was.
+    `unnumbered_steps` those of which no number was. With `tells_launches` a log that says again
+    what it began with tells of another launch: no launcher does.
     """
 
-    def __init__(self, patterns: Patterns, clock: Clock) -> None:
+    def __init__(self, patterns: Patterns, clock: Clock, *, tells_launches: bool = False) -> None:
+        self._tells_launches = tells_launches
         self.first_us: int | None = None
         self.is_newest_first = False
         self.has_signs = False
@@ -114,6 +127,8 @@ class Signs:
         self._each: int | None = None  # steps of an epoch
         self._told_us: int | None = None  # the newest time that was told, up to this line
         self._told_at = 0
+        self._opening: list[bytes] = []  # what the log begins with, without labels and times
+        self._opened_us = 0  # when that was said last
 
     def read(self, lines: Iterable[Line]) -> Iterator[Sign | Step | Trace]:
         """All signs in the order of the lines, which are taken to be numbered without gaps."""
@@ -141,6 +156,8 @@ class Signs:
             if is_first:
                 self.first_us = self._first_time()
                 self.is_newest_first = self._is_newest_first()
+                if self._tells_launches:
+                    self._opened_us, self._opening = self._said_from(0)
             yield from self._signs(are_many=are_many)
         yield from self._traces.close()
 
@@ -167,13 +184,15 @@ class Signs:
         """Only marked lines matter, but while a traceback is open each line may be one of it."""
         recall, batch, traces = self._shapes.recall, self._batch, self._traces
         signs: list[Sign | Step | Steps | Trace] = []
-        places = marked(batch, [*self._marks, *_BAR_ENDS])
+        places = marked(batch, [*self._marks, *_BAR_ENDS, *self._first_words()])
         known = KnownLines(self._shapes, [batch[index] for index in places]) if are_many else None
         passed = place = 0
         while place < len(places):
             index = places[place]
             if traces.are_open:
                 signs += self._rest_of_traces(passed, index)
+            if (again := self._opens_again(index)) is not None:
+                signs.append(again)
             steps = known.steps(place) if known and not traces.are_open else None
             if steps is not None:
                 signs.append(steps)
@@ -189,6 +208,44 @@ class Signs:
             place += 1
         signs += self._rest_of_traces(passed, len(batch))
         return signs
+
+    def _first_words(self) -> list[str]:
+        try:
+            return [line.decode() for line in self._opening[:1]]
+        except UnicodeDecodeError:
+            self._opening = []
+            return []
+
+    def _said_from(self, index: int) -> tuple[int, list[bytes]]:
+        """The first time that some lines of the batch tell, and what they say; nothing where they
+        tell no time, say nothing of a start, or something that a trainer does again and again.
+        """
+        told = [
+            said(line[:_LONGEST_LINE], self._clock)
+            for line in self._batch[index : index + _OPENING_LINES]
+        ]
+        at_us = next((one.at_us for one in told if one.at_us is not None), None)
+        if at_us is None or len(told) < _OPENING_LINES:
+            return 0, []
+        texts = [one.text for one in told]
+        is_start = any(map(_OF_START.search, texts)) and all(map(self._may_open, texts))
+        return at_us, texts if is_start else []
+
+    def _may_open(self, text: bytes) -> bool:
+        found = self._patterns.found_in(text)
+        return _WORD.search(text) is not None and all(each.means in _ONCE for each, _ in found)
+
+    def _opens_again(self, index: int) -> Sign | None:
+        """The launch that a line begins: with those after it it says what the log began with."""
+        if not self._opening or self._opening[0] not in self._batch[index]:
+            return None
+        at_us, opening = self._said_from(index)
+        # ranks say it one after another
+        if opening != self._opening or at_us - self._opened_us <= _RANKS_APART_US:
+            return None
+        self._opened_us = at_us
+        number, text = self._first + index, opening[0].decode(errors="replace")
+        return Sign(Means.LAUNCH, number, at_us, None, NOBODY, OPENING, {}, text, False)
 
     def _rest_of_traces(self, passed: int, index: int) -> Iterator[Sign | Step | Trace]:
         while self._traces.are_open and passed < index:
