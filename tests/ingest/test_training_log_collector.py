@@ -351,6 +351,13 @@ def test_a_log_that_grew_tells_the_same_of_its_beginning() -> None:
 # who
 
 
+@pytest.mark.parametrize("sentence", ["with config:", "threads in backend", "now", "again ..."])
+def test_a_sentence_of_a_run_that_starts_names_none(sentence: str) -> None:
+    told = read(f"2026-03-01 10:00:00 Agent starting run {sentence}", *nameless(("10:01:00", 1)))
+
+    assert {"x"} == {event["job_id"] for event in told}
+
+
 def test_a_job_is_what_the_log_calls_it() -> None:
     told = read(
         "2026-03-01 10:00:00 SLURM_JOB_ID=4711 SLURM_RESTART_COUNT=2",
