@@ -269,3 +269,26 @@ def test_ultralytics_that_tells_its_steps_in_bars_and_nothing_of_its_saves(wareh
         assert since_save == pytest.approx(lost["unsaved_seconds"], abs=0.5)
         down = times(launch, "train_begin")[0] - times(before, "step")[-1]
         assert down == pytest.approx(found["ttr_seconds"], abs=0.5)
+
+
+def test_levanter_whose_json_logger_tells_how_long_it_evaluated_and_that_it_is_done(
+    warehouse: Path,
+) -> None:
+    told = attempts(warehouse, "levanter")
+    first, second, third, last = launches("levanter")
+
+    assert ["lost", "lost", "lost", "completed"] == [attempt["outcome"] for attempt in told]
+    assert ["killed", "user_cancelled", "unhandled_runtime_error", None] == [
+        attempt["failure_category"] for attempt in told
+    ]
+    # before its second step and behind the saves of 20, 40 and its last; it says how long each took
+    assert pytest.approx([3.3, 0.0, 2.7, 2.4], abs=0.1) == [
+        attempt["evaluation_seconds"] for attempt in told
+    ]
+    for launch, attempt, since in zip(
+        (first, second, third), told, (0.0, 0.0, told[2]["evaluation_seconds"]), strict=False
+    ):
+        assert 0.1 > abs(times(launch, "start")[0] - attempt["started"])
+        lost = times(launch, "step")[-1] - times(launch, "saving")[-1] - since
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.1)
+    assert len(times(last, "saved")) == told[3]["checkpoint_saves"]
