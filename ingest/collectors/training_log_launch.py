@@ -232,13 +232,13 @@ class Launch:
 
     def _stepped(self, sign: Sign) -> list[Event]:
         """A step is done, and it is not told when: what was saved before it is written, and it has
-        trained for as long as a bar says that its loop has taken.
+        trained for as long as a bar says that its loop has taken, unless other steps tell when.
         """
         step = _number(sign)
         self._has_moved_on = True
-        if self.steps or step is None:
+        if step is None:
             return []
-        if self.training_us is not None and not self.is_trained:
+        if not self.steps and self.training_us is not None and not self.is_trained:
             self.seen_us = max(self.seen_us, self.training_us + (_length_us(sign) or 0))
         return self._spans.outlived(sign.label, step)
 

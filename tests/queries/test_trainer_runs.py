@@ -271,6 +271,26 @@ def test_ultralytics_that_tells_its_steps_in_bars_and_nothing_of_its_saves(wareh
         assert down == pytest.approx(found["ttr_seconds"], abs=0.5)
 
 
+def test_a_run_that_was_stopped_before_the_line_of_loss_behind_its_save(warehouse: Path) -> None:
+    told = attempts(warehouse, "llama_factory_interrupted")
+    runs = launches("llama_factory_interrupted")
+
+    assert ["lost", "lost", "lost", "completed"] == [attempt["outcome"] for attempt in told]
+    assert ["user_cancelled", "unhandled_runtime_error"] == [
+        attempt["failure_category"] for attempt in told[1:3]
+    ]
+    # the last saves its model once more at its end
+    assert [2, 1, 1, 2 + 1] == [attempt["checkpoint_saves"] for attempt in told]
+    for launch, attempt in zip(runs[:3], told, strict=False):
+        # its bar alone tells of steps behind the save, which each sleeps 1 s behind
+        lost = times(launch, "step")[-1] - times(launch, "saving")[-1]
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.4)
+        assert 0.1 > attempt["checkpoint_save_seconds"]
+    for before, launch, attempt in zip(runs[:3], runs[1:], told[1:], strict=True):
+        down = times(launch, "train_begin")[0] - times(before, "step")[-1]
+        assert down == pytest.approx(attempt["ttr_seconds"], abs=0.4)
+
+
 def test_levanter_whose_json_logger_tells_how_long_it_evaluated_and_that_it_is_done(
     warehouse: Path,
 ) -> None:
