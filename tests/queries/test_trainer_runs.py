@@ -312,3 +312,23 @@ def test_levanter_whose_json_logger_tells_how_long_it_evaluated_and_that_it_is_d
         lost = times(launch, "step")[-1] - times(launch, "saving")[-1] - since
         assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.1)
     assert len(times(last, "saved")) == told[3]["checkpoint_saves"]
+
+
+def test_maxtext_whose_last_launch_has_nothing_left_to_do(warehouse: Path) -> None:
+    told = attempts(warehouse, "maxtext")
+    runs = launches("maxtext")
+
+    assert [False, False, False, False, True] == [attempt["trained"] is None for attempt in told]
+    assert ["killed", "user_cancelled", "unhandled_runtime_error"] == [
+        attempt["failure_category"] for attempt in told[:3]
+    ]
+    # none of its lines says that it is done
+    assert ["lost"] * 4 == [attempt["outcome"] for attempt in told[:4]]
+    assert [len(times(launch, "saved")) for launch in runs] == [
+        attempt["checkpoint_saves"] for attempt in told
+    ]
+    for launch, attempt in zip(runs[:4], told, strict=False):
+        lost = times(launch, "step")[-1] - times(launch, "saving")[-1]
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.2)
+        # each step is told with the next
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=1.6)
