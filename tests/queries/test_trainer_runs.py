@@ -322,8 +322,9 @@ def test_maxtext_whose_last_launch_has_nothing_left_to_do(warehouse: Path) -> No
     assert ["killed", "user_cancelled", "unhandled_runtime_error"] == [
         attempt["failure_category"] for attempt in told[:3]
     ]
-    # none of its lines says that it is done
+    # none of its lines says that it is done; that TensorFlow finds no GPU has stopped none
     assert ["lost"] * 4 == [attempt["outcome"] for attempt in told[:4]]
+    assert "no_end_recorded" == told[3]["failure_category"]
     assert [len(times(launch, "saved")) for launch in runs] == [
         attempt["checkpoint_saves"] for attempt in told
     ]
