@@ -333,3 +333,16 @@ def test_maxtext_whose_last_launch_has_nothing_left_to_do(warehouse: Path) -> No
         assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.2)
         # each step is told with the next
         assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=1.6)
+
+
+def test_axolotl_that_is_interrupted_and_says_nothing_of_it(warehouse: Path) -> None:
+    told = attempts(warehouse, "axolotl")
+    runs = launches("axolotl")
+
+    assert ["lost", "lost", "completed"] == [attempt["outcome"] for attempt in told]
+    assert ["killed", "no_end_recorded", None] == [attempt["failure_category"] for attempt in told]
+    for launch, attempt in zip(runs, told, strict=True):
+        # it evaluates, or skips what it trained before, first
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=1.8)
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        assert evaluated(launch) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
