@@ -504,11 +504,13 @@ def _parted(
     launch: Launch, sign: Sign, times_between: TimesBetween
 ) -> tuple[int | None, int | None]:
     """When a launch was over, and when the next one began, whose first sign that is: lines between
-    that mean nothing are of the launch before up to the longest pause, and then of the next.
+    that mean nothing are of the launch before up to the longest pause, and then of the next. What a
+    shell says before it starts a trainer comes before all that the next one tells.
     """
     between = times_between(launch.seen_us, sign.line_number)
-    if sign.at_us is None:
-        return (max(between) if between else None), None
+    is_shells = sign.means is Means.LAUNCH and sign.pattern.is_anyones
+    if sign.at_us is None or is_shells:
+        return max(between, default=None), sign.at_us
     told = [launch.seen_us, *sorted(at_us for at_us in between if at_us < sign.at_us), sign.at_us]
     pauses = [(until - since, since, until) for since, until in pairwise(told) if since]
     if not pauses or launch.seen_us > sign.at_us:  # what a rank buffers comes late

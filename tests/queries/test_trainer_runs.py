@@ -342,7 +342,12 @@ def test_axolotl_that_is_interrupted_and_says_nothing_of_it(warehouse: Path) -> 
     assert ["lost", "lost", "completed"] == [attempt["outcome"] for attempt in told]
     assert ["killed", "no_end_recorded", None] == [attempt["failure_category"] for attempt in told]
     for launch, attempt in zip(runs, told, strict=True):
+        # what is told of a launch before the line of the next one's shell is its own
+        assert 0.1 > abs(times(launch, "start")[0] - attempt["started"])
         # it evaluates, or skips what it trained before, first
         assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=1.8)
         assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
         assert evaluated(launch) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
+    for launch, attempt in zip(runs[:2], told, strict=False):
+        lost = times(launch, "step")[-1] - times(launch, "saving")[-1]
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.2)
