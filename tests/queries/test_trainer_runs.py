@@ -351,3 +351,17 @@ def test_axolotl_that_is_interrupted_and_says_nothing_of_it(warehouse: Path) -> 
     for launch, attempt in zip(runs[:2], told, strict=False):
         lost = times(launch, "step")[-1] - times(launch, "saving")[-1]
         assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.2)
+
+
+def test_a_loop_of_flax_whose_metrics_a_thread_tells_while_orbax_saves(warehouse: Path) -> None:
+    told = attempts(warehouse, "flax")
+    runs = launches("flax")
+
+    assert ["killed", "user_cancelled", "unhandled_runtime_error"] == [
+        attempt["failure_category"] for attempt in told[:3]
+    ]
+    for launch, attempt in zip(runs[:3], told, strict=False):
+        assert 0.1 > abs(times(launch, "start")[0] - attempt["started"])
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        lost = times(launch, "step")[-1] - times(launch, "saving")[-1]
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.3)
