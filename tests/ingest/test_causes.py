@@ -670,6 +670,18 @@ def test_words_spare_patterns_and_change_no_answer() -> None:
 # --- rules of one's own
 
 
+def test_what_jax_guesses_of_a_leader_that_is_gone_is_no_preemption() -> None:
+    guess = (
+        "F1103 08:11:42.120001 771 client.h:77] Terminating process because the JAX distributed "
+        "service detected fatal errors. absl::Status: UNAVAILABLE: Either the leader task was "
+        "preempted/died/restarted unexpectedly or this task is experiencing network issues."
+    )
+
+    cause = classify([(1, guess)])
+
+    assert "cascade/peer_rank_failed" == getattr(cause, "category", None)
+
+
 def test_a_rule_of_ones_own_knows_what_no_shipped_rule_does() -> None:
     line = "acme.StoreError: lease of shard-4 was lost"
 
