@@ -682,6 +682,15 @@ def test_what_jax_guesses_of_a_leader_that_is_gone_is_no_preemption() -> None:
     assert "cascade/peer_rank_failed" == getattr(cause, "category", None)
 
 
+@pytest.mark.parametrize(
+    "code", ["HSA_STATUS_ERROR_MEMORY_FAULT", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"]
+)
+def test_a_memory_fault_that_rocm_names_by_its_code_is_an_illegal_access(code: str) -> None:
+    cause = classify([(1, f":0:rocdevice.cpp :2701: 41 us: Queue 0x7f10 aborting with error : {code}")])
+
+    assert "user_code/illegal_memory_access" == getattr(cause, "category", None)
+
+
 def test_a_rule_of_ones_own_knows_what_no_shipped_rule_does() -> None:
     line = "acme.StoreError: lease of shard-4 was lost"
 
