@@ -691,6 +691,18 @@ def test_a_memory_fault_that_rocm_names_by_its_code_is_an_illegal_access(code: s
     assert "user_code/illegal_memory_access" == getattr(cause, "category", None)
 
 
+@pytest.mark.parametrize("wanted", ["reserve 4.75G at the bottom of memory", "allocate 96.20M"])
+def test_a_tpu_that_could_not_reserve_memory_ran_out_of_it(wanted: str) -> None:
+    lines = [
+        "RuntimeError: Resource exhausted: From /job:tpu_worker/replica:0/task:0:",
+        f"Attempting to {wanted}. That was not possible. There are 1.10G free.",
+    ]
+
+    cause = classify(enumerate(lines, start=1))
+
+    assert ("user_code/gpu_oom", 2) == told(cause)
+
+
 def test_a_rule_of_ones_own_knows_what_no_shipped_rule_does() -> None:
     line = "acme.StoreError: lease of shard-4 was lost"
 
