@@ -703,6 +703,18 @@ def test_a_tpu_that_could_not_reserve_memory_ran_out_of_it(wanted: str) -> None:
     assert ("user_code/gpu_oom", 2) == told(cause)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ib_mlx5_log.c:171  Transport retry count exceeded on mlx5_2:1/RoCE (synd 0x15 vend 0x81)",
+        "n1:70:71 [3] open_av:12 NCCL WARN NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument",
+        "NCCL WARN NET/OFI Unable to register memory (type = 2) for device 1. RC: -22, Error: Invalid",
+    ],
+)
+def test_a_link_that_mlx5_or_efa_says_is_broken_is_the_links(line: str) -> None:
+    assert "network/ib_link" == getattr(classify([(1, line)]), "category", None)
+
+
 def test_a_rule_of_ones_own_knows_what_no_shipped_rule_does() -> None:
     line = "acme.StoreError: lease of shard-4 was lost"
 
