@@ -715,6 +715,16 @@ def test_a_link_that_mlx5_or_efa_says_is_broken_is_the_links(line: str) -> None:
     assert "network/ib_link" == getattr(classify([(1, line)]), "category", None)
 
 
+def test_a_rank_that_horovod_shut_down_fell_after_another() -> None:
+    line = (
+        "W tensorflow/op_kernel.cc:1318] OP_REQUIRES failed : Aborted: Horovod has been shut down. "
+        "This was caused by an exception on one of the ranks or an attempt to allreduce a tensor"
+    )
+
+    assert "cascade/peer_rank_failed" == getattr(classify([(1, line)]), "category", None)
+    assert "user_code/gpu_oom" == getattr(classify([(1, line), (2, OOM)]), "category", None)
+
+
 def test_a_rule_of_ones_own_knows_what_no_shipped_rule_does() -> None:
     line = "acme.StoreError: lease of shard-4 was lost"
 
