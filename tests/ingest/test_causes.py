@@ -725,6 +725,12 @@ def test_a_rank_that_horovod_shut_down_fell_after_another() -> None:
     assert "user_code/gpu_oom" == getattr(classify([(1, line), (2, OOM)]), "category", None)
 
 
+def test_a_graph_that_a_gaudi_could_not_compile_is_a_failure_to_compile() -> None:
+    line = "[rank3]: RuntimeError: Graph compile failed. synStatus=synStatus 26 [Generic failure]."
+
+    assert "user_code/compile_dynamo_inductor" == getattr(classify([(1, line)]), "category", None)
+
+
 def test_a_rule_of_ones_own_knows_what_no_shipped_rule_does() -> None:
     line = "acme.StoreError: lease of shard-4 was lost"
 
