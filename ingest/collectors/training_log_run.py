@@ -113,6 +113,8 @@ class Run:
         is_known_load = sign.means in LOADS and "step" in sign.told
         self._tells_states |= sign.means in _OF_SAVES or is_known_load
         self.has_saved |= self._tells_states
+        if sign.pattern is OPENING and self._is_first:
+            self._begin_with(first_us)
         launch = self._launch
         is_met = False
         if launch is None or self._begins(launch, sign):
@@ -289,6 +291,11 @@ class Run:
         self._steps_before.clear()
         self._doubtful.clear()
         return self._launch
+
+    def _begin_with(self, first_us: int | None) -> None:
+        """The log began with a launch, as is seen by what another one says again."""
+        launch = self._launch or self._open(first_us)
+        launch.begun_us = launch.begun_us or first_us
 
     def _over(self, last_us: int | None) -> Iterator[Event]:
         yield from self.close(last_us)

@@ -60,9 +60,11 @@ _MOST_BARS = 64
 # rich leaves a time out that is the same as on the line before
 _SAME_TIME = re.compile(rb" {18,20}(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) ")
 COUNTS = ("restart", "generation")  # of Slurm, of torchrun
-# a process that is started anew says again what it said first; others may say the like
+# a process that is started anew says again what it said first, but for a line or two of it; one
+# that only loads the same script, as workers that are spawned do, says less of it again
 OPENING = Pattern("opening", Means.LAUNCH, (), re.compile(rb""), is_anyones=True)
-_OPENING_LINES = 3
+_OPENING_LINES = 8
+_SAID_AGAIN = 6
 _ONCE = frozenset({Means.FACT, Means.LAUNCH})
 _RANKS_APART_US = 60 * SECOND_US
 _WORD = re.compile(rb"[^\W\d_]{3}")
@@ -228,23 +230,26 @@ class Signs:
         if at_us is None or len(told) < _OPENING_LINES:
             return 0, []
         texts = [one.text for one in told]
-        is_start = any(map(_OF_START.search, texts)) and all(map(self._may_open, texts))
-        return at_us, texts if is_start else []
-
-    def _may_open(self, text: bytes) -> bool:
-        found = self._patterns.found_in(text)
-        return _WORD.search(text) is not None and all(each.means in _ONCE for each, _ in found)
+        is_start = _WORD.search(texts[0]) is not None and any(map(_OF_START.search, texts))
+        found = (each for text in texts for each, _ in self._patterns.found_in(text))
+        return at_us, texts if is_start and all(each.means in _ONCE for each in found) else []
 
     def _opens_again(self, index: int) -> Sign | None:
         """The launch that a line begins: with those after it it says what the log began with."""
         if not self._opening or self._opening[0] not in self._batch[index]:
             return None
         at_us, opening = self._said_from(index)
+        again = [
+            text
+            for text, first in zip(opening, self._opening, strict=False)
+            if text == first and _WORD.search(text)
+        ]
         # ranks say it one after another
-        if opening != self._opening or at_us - self._opened_us <= _RANKS_APART_US:
+        is_late = at_us - self._opened_us > _RANKS_APART_US
+        if again[:1] != self._opening[:1] or len(again) < _SAID_AGAIN or not is_late:
             return None
         self._opened_us = at_us
-        number, text = self._first + index, opening[0].decode(errors="replace")
+        number, text = self._first + index, again[0].decode(errors="replace")
         return Sign(Means.LAUNCH, number, at_us, None, NOBODY, OPENING, {}, text, False)
 
     def _rest_of_traces(self, passed: int, index: int) -> Iterator[Sign | Step | Trace]:
