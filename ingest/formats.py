@@ -57,14 +57,12 @@ def format_of(file: dumps.DumpFile, head: bytes, own: tuple[Pattern, ...] = ()) 
     found = recognise(file.name, head, own)
     if found or len(head) < dumps.HEAD_BYTES or told_of(head) or not is_utf8(head):
         return found
-    more = dumps.head(file, _LOOKED_INTO)
-    asked = (
-        (TORCHELASTIC, partial(TORCHELASTIC.recognises, file.name, more)),
-        (TRAINING_LOG, partial(is_told_by, own, more)),
-    )
-    names = (one.name for one, recognises in asked if _is_recognised(file.name, one, recognises))
-    name = next(names, None)
-    return FORMATS[name] if name else None
+    name, more = file.name, dumps.head(file, _LOOKED_INTO)
+    if _is_recognised(name, TORCHELASTIC, partial(TORCHELASTIC.recognises, name, more)):
+        return FORMATS[TORCHELASTIC.name]
+    if _is_recognised(name, TRAINING_LOG, partial(is_told_by, own, more)):
+        return FORMATS[TRAINING_LOG.name]
+    return None
 
 
 def recognise(name: str, head: bytes, own: tuple[Pattern, ...] = ()) -> Format | None:

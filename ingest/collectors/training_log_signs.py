@@ -236,7 +236,8 @@ class Signs:
 
     def _opens_again(self, index: int) -> Sign | None:
         """The launch that a line begins: with those after it it says what the log began with."""
-        if not self._opening or self._opening[0] not in self._batch[index]:
+        is_first = not index and not self._before
+        if is_first or not self._opening or self._opening[0] not in self._batch[index]:
             return None
         at_us, opening = self._said_from(index)
         again = [
@@ -244,9 +245,11 @@ class Signs:
             for text, first in zip(opening, self._opening, strict=False)
             if text == first and _WORD.search(text)
         ]
-        # ranks say it one after another
-        is_late = at_us - self._opened_us > _RANKS_APART_US
-        if again[:1] != self._opening[:1] or len(again) < _SAID_AGAIN or not is_late:
+        if again[:1] != self._opening[:1] or len(again) < _SAID_AGAIN:
+            return None
+        # each rank says it, or one process says it twice as it starts: it tells nothing here
+        if at_us - self._opened_us <= _RANKS_APART_US:
+            self._opening = []
             return None
         self._opened_us = at_us
         number, text = self._first + index, again[0].decode(errors="replace")

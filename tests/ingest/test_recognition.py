@@ -64,7 +64,7 @@ def test_what_many_ranks_say_before_they_train_hides_no_log(
 @pytest.mark.parametrize("before", [STATE, *ELSEWHERE])
 def test_what_is_no_log_is_looked_into_no_further(tmp_path: Path, before: bytes) -> None:
     """A checkpoint may hold the words of its trainer."""
-    assert looked_into(tmp_path, before * (70_000 // len(before) + 1), TRAINS) is None
+    assert looked_into(tmp_path, before * (70_000 // len(before) + 1), b"\n", TRAINS) is None
 
 
 def repeated(unit: bytes) -> bytes:

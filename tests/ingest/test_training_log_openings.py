@@ -101,7 +101,8 @@ def test_a_traceback_that_breaks_off_is_of_the_launch_that_wrote_it() -> None:
 @pytest.mark.parametrize(
     "again",
     [
-        pytest.param(said("10:00:40,000"), id="ranks"),
+        pytest.param(said("10:00:40,000") + said("10:10:30,000"), id="ranks"),
+        pytest.param(said("10:00:00,000") + said("10:10:30,000"), id="ranks at once"),
         pytest.param(2 * said("10:10:30,000", OPENING[:5]), id="workers that load the script"),
         pytest.param(said("10:10:30,000", OPENING[::-1]), id="in another order"),
         pytest.param(said("10:10:30,000", ("Once more", *OPENING[1:])), id="another beginning"),
