@@ -94,6 +94,16 @@ DOUBTS: Final = {
         "another cluster",
         "Dumps that name the cluster and tell Submit as Unix seconds keep them apart",
     ),
+    "told_twice": (
+        "This may be one run told under two names, and then its time counts twice in the fleet",
+        "Ingest it once, or under one name (`--cluster`, rules on `path` in `ett.toml`), into a "
+        "new warehouse",
+    ),
+    "told_otherwise": (
+        "One of its logs was loaded twice, with other content. What it told at first stays, also "
+        "where it tells that otherwise now",
+        "If it is one log, packed or written anew, ingest it into a new warehouse",
+    ),
     "counted_twice": (
         "This may be a run that another name tells of too, and whose time counts twice in the "
         "fleet",

@@ -5,6 +5,8 @@ that it cannot have been. One job of each kind is named; Data lists all.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import duckdb
 
@@ -12,23 +14,48 @@ from ingest import ledger, links
 
 _LOG = logging.getLogger("ingest")
 
-_TOLD_TWICE = {
+
+class _Doubt(NamedTuple):
+    """What two dumps make doubtful. `other_no`: the job that may be this one; None where it is one.
+
+    What was found by one batch is no more than an example, so it is kept beside the facts.
+    """
+
+    about: str
+    what: str
+    job_no: int | None
+    other_no: int | None = None
+
+
+_WORDS = "words"  # of a log, which others stood under before; all else is told twice
+_THEN = {
     "cluster": (
-        "the scheduler's job %s is told with its cluster, %s, and without: that is two jobs, and "
-        "its time counts twice if they are one. Ingest tables that have no column Cluster with "
-        "--cluster, into a new warehouse if they are in this one already"
+        ": that is two jobs, and its time counts twice if they are one. Ingest tables that have no "
+        "column Cluster with --cluster, into a new warehouse if they are in this one already"
     ),
     "number": (
-        "the scheduler's job %s is told with its JobIDRaw, %s, and without: that is two jobs, and "
-        "its time counts twice. Ask sacct for the column JobIDRaw in every table (sacct -o ALL), "
-        "and ingest them into a new warehouse"
+        ": that is two jobs, and its time counts twice. Ask sacct for the column JobIDRaw in every "
+        "table (sacct -o ALL), and ingest them into a new warehouse"
+    ),
+    "row": (
+        ": that is two rows, and its time counts twice. Ask sacct for the column Submit in every "
+        "table (sacct -o ALL), and ingest them into a new warehouse"
+    ),
+    "content": (
+        ", and its place names another job: if the one is a copy, or was moved, its time counts "
+        "twice. Ingest one of them into a new warehouse (--warehouse)"
+    ),
+    _WORDS: (
+        ": what it told then stays, also where it tells that otherwise now. If it is one log that "
+        "was packed or written anew, ingest it into a new warehouse (--warehouse)"
+    ),
+    "steps": (
+        ", and its place names another job: if they tell of one run, its time counts twice. Ingest "
+        "one of them, or name both alike by a rule on path in ett.toml ([[identity]]), into a new "
+        "warehouse (--warehouse)"
     ),
 }
-_ROWS_TOLD_TWICE = (
-    "a row of the scheduler's job %s is told with its Submit and without: that is two rows, and "
-    "its time counts twice. Ask sacct for the column Submit in every table (sacct -o ALL), and "
-    "ingest them into a new warehouse"
-)
+_MOST_KEPT = 1000  # a fleet that is told twice has as many as it has jobs
 _NAME_EACH = (
     "name each by a rule on path in ett.toml ([[identity]]), and ingest them into a new warehouse "
     "(--warehouse)"
@@ -81,29 +108,19 @@ _CONTRADICTIONS = {
         "effective in vain, and what led to it may count as unsaved: Data lists these attempts"
     ),
 }
-_COPIED = (
-    "%s has the content of %s, and its place names another job: if the one is a copy, or was "
-    "moved, its time counts twice. Ingest one of them into a new warehouse (--warehouse)"
-)
-_SAME_STEPS = (
-    "%s tells the steps of %s at the same times, and its place names another job: if they tell of "
-    "one run, its time counts twice. Ingest one of them, or name both alike by a rule on path in "
-    "ett.toml ([[identity]]), into a new warehouse (--warehouse)"
-)
-_TOLD_OTHERWISE = (
-    "%s was loaded before with other content, and tells a part of it again: what it told then "
-    "stays, also where it tells that otherwise now. If it is one log that was packed or written "
-    "anew, ingest it into a new warehouse (--warehouse)"
-)
 
 
 def say(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     """Warn of the jobs of `batch_jobs`, whose facts are computed, and of the dumps from this number
-    on.
+    on; keeps for readers what no fact tells.
     """
-    say_of_dumps(connection, since_file_no)
-    if (alike := links.same_steps(connection, since_file_no)) is not None:
-        _LOG.warning(_SAME_STEPS, *alike)
+    doubts = say_of_dumps(connection, since_file_no)
+    alike = [
+        _Doubt("steps", f"{log} tells the steps of {other} at the same times", *jobs)
+        for log, other, *jobs in links.same_steps(connection, since_file_no)
+    ]
+    _warn(alike)
+    _keep(connection, [*doubts, *alike])
     found = links.contradictions(connection, *_CONTRADICTIONS)
     for kind, sentence in _CONTRADICTIONS.items():
         if (contradiction := found.get(kind)) is not None:
@@ -112,15 +129,65 @@ def say(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
             _LOG.warning(sentence, *told, *logs)
 
 
-def say_of_dumps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
+def say_of_dumps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> list[_Doubt]:
     """Warn of what is known before any facts are computed, once the links are noted."""
-    told_twice = links.told_twice(connection)
-    for kind, sentence in _TOLD_TWICE.items():
-        if (numbers := told_twice.get(kind)) is not None:
-            _LOG.warning(sentence, *numbers)
-    if (job := links.rows_told_twice(connection)) is not None:
-        _LOG.warning(_ROWS_TOLD_TWICE, job)
-    if (copied := ledger.copies(connection, since_file_no)) is not None:
-        _LOG.warning(_COPIED, *copied)
-    if (otherwise := ledger.told_otherwise(connection, since_file_no)) is not None:
-        _LOG.warning(_TOLD_OTHERWISE, otherwise)
+    doubts = [
+        *(
+            _Doubt(kind, _named_twice(kind, number, other), *jobs)
+            for kind, number, other, *jobs in links.told_twice(connection)
+        ),
+        *(
+            _Doubt(
+                "row",
+                f"a row of the scheduler's job {job} is told with its Submit and without",
+                job_no,
+            )
+            for job, job_no in links.rows_told_twice(connection)
+        ),
+        *(
+            _Doubt("content", f"{copy} has the content of {file}", *jobs)
+            for copy, file, *jobs in ledger.copies(connection, since_file_no)
+        ),
+        *(
+            _Doubt(
+                _WORDS,
+                f"{file} was loaded before with other content, and tells a part of it again",
+                job_no,
+            )
+            for file, job_no in ledger.told_otherwise(connection, since_file_no)
+        ),
+    ]
+    _warn(doubts)
+    return doubts
+
+
+def _named_twice(kind: str, number: str, other: str) -> str:
+    by = f"its cluster, {other}," if kind == "cluster" else f"its JobIDRaw, {other},"
+    return f"the scheduler's job {number} is told with {by} and without"
+
+
+def _warn(doubts: Sequence[_Doubt]) -> None:
+    said: set[str] = set()
+    for doubt in doubts:
+        if doubt.about not in said:
+            said.add(doubt.about)
+            _LOG.warning("%s%s", doubt.what, _THEN[doubt.about])
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, doubts: Sequence[_Doubt]) -> None:
+    if not doubts:
+        return
+    few = doubts[:_MOST_KEPT]
+    connection.execute(
+        "insert into doubts select distinct * from (select unnest($1::varchar[]) as kind, "
+        "unnest($2::varchar[]) as what, unnest($3::bigint[]) as job_no, "
+        "unnest($4::bigint[]) as other_no) where what not in (select what from doubts) "
+        "order by all limit (select greatest($5 - count(*), 0) from doubts)",
+        [
+            ["told_otherwise" if one.about == _WORDS else "told_twice" for one in few],
+            [one.what for one in few],
+            [one.job_no for one in few],
+            [one.other_no for one in few],
+            _MOST_KEPT,
+        ],
+    )

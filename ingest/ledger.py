@@ -150,9 +150,11 @@ def count(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def copies(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> tuple[str, str] | None:
-    """A dump from this number on that tells of other jobs than another dump which has its content,
-    and that other one: their places name two jobs.
+def copies(
+    connection: duckdb.DuckDBPyConnection, since_file_no: int
+) -> list[tuple[str, str, int, int]]:
+    """Dumps from this number on that tell of other jobs than another dump which has their content,
+    each with that other one, and a job of each: their places name two jobs.
     """
     pairs = connection.execute(
         "select copy.file_no, files.file_no, copy.file, files.file from files as copy "
@@ -163,33 +165,39 @@ def copies(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> tuple[s
     ).fetchall()
     numbers = {number for pair in pairs for number in pair[:2]}
     jobs = {number: _jobs_of(connection, number) for number in numbers}
-    for copy_no, file_no, copy, file in pairs:
+    return [
+        (copy, file, min(jobs[copy_no]), min(jobs[file_no]))
+        for copy_no, file_no, copy, file in pairs
         # ranks with logs of their own may write the same words
-        if not jobs[copy_no] & jobs[file_no]:
-            return str(copy), str(file)
-    return None
+        if jobs[copy_no] and jobs[file_no] and not jobs[copy_no] & jobs[file_no]
+    ]
 
 
 def _jobs_of(connection: duckdb.DuckDBPyConnection, file_no: int) -> set[int]:
-    told = connection.execute("select distinct job_no from events where file_no = $1", [file_no])
+    told = connection.execute(
+        "select distinct job_no from events where file_no = $1 and job_no is not null", [file_no]
+    )
     return {job_no for (job_no,) in told.fetchall()}
 
 
-def told_otherwise(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> str | None:
-    """The name of a text from this number on that was loaded under it before, in words that it does
-    not begin with, and tells a part of that again: whether it is that log, which has grown, is not
-    known. A scheduler's table is made anew each time, and a native line stands for itself.
+def told_otherwise(
+    connection: duckdb.DuckDBPyConnection, since_file_no: int
+) -> list[tuple[str, int | None]]:
+    """Texts from this number on, by name and a job of theirs, that were loaded under that name
+    before, in words that they do not begin with, and tell a part of that again: whether it is that
+    log, which has grown, is not known. A scheduler's table is made anew each time, and a native
+    line stands for itself.
     """
-    row = connection.execute(
-        "select fresh.file from files as fresh inner join files "
-        "on fresh.file = files.file and fresh.format = files.format "
+    return connection.execute(
+        "with told as (select distinct fresh.file, fresh.file_no from files as fresh "
+        "inner join files on fresh.file = files.file and fresh.format = files.format "
         "and fresh.file_no > files.file_no where fresh.file_no >= $1 "
         "and fresh.events between 1 and fresh.told - 1 and files.events > 0 "
-        "and fresh.format <> 'events' and fresh.format not like 'slurm-%' "
-        "order by all limit 1",
+        "and fresh.format <> 'events' and fresh.format not like 'slurm-%') "
+        "select told.file, min(events.job_no) from told "
+        "inner join events on told.file_no = events.file_no group by told.file order by all",
         [since_file_no],
-    ).fetchone()
-    return None if row is None else str(row[0])
+    ).fetchall()
 
 
 def forget_mute(connection: duckdb.DuckDBPyConnection, numbered: Sequence[Numbered]) -> None:

@@ -41,7 +41,12 @@ _SAME_STEPS = f"""
     ),
     counts as (select file_no, count(*) as steps from told group by file_no),
     pairs as (
-        select fresh.file_no as fresh_no, other.file_no as other_no, count(*) as steps
+        select
+            fresh.file_no as fresh_no,
+            other.file_no as other_no,
+            count(*) as steps,
+            min(fresh.base_job_no) as job_no,
+            min(other.base_job_no) as other_job_no
         from told as fresh
         inner join told as other on fresh.at_us = other.at_us and fresh.step = other.step
         where
@@ -50,7 +55,7 @@ _SAME_STEPS = f"""
             and fresh.base_job_no <> other.base_job_no
         group by all
     )
-    select fresh.file, other.file
+    select fresh.file, other.file, pairs.job_no, pairs.other_job_no
     from pairs
     inner join files as fresh on pairs.fresh_no = fresh.file_no
     inner join files as other on pairs.other_no = other.file_no
@@ -58,7 +63,6 @@ _SAME_STEPS = f"""
     inner join counts as other_counts on pairs.other_no = other_counts.file_no
     where pairs.steps >= 5 and pairs.steps >= 0.9 * least(fresh_counts.steps, other_counts.steps)
     order by all
-    limit 1
 """
 _LEAVES_OPEN = (
     "run_key is not null or run_generation is not null or scheduler_job is not null "
@@ -133,14 +137,15 @@ def note(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     connection.execute(_OWN_NUMBERS, chosen)
 
 
-def told_twice(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """Jobs of `batch_jobs` that a scheduler's dumps tell under two names, at most one of a kind,
-    each with its number: both names are jobs then, and the time of one counts twice.
+def told_twice(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str, int, int]]:
+    """Jobs of `batch_jobs` that a scheduler's dumps tell under two names: both names are jobs then,
+    and the time of one counts twice.
 
+    Each with the kind of that, its number, what else names it, and the numbers of both jobs.
     `cluster`: told with this cluster, and without. `number`: told under this JobIDRaw, and under
     the number that is shown of the task. A pruned job whose number was given out again is another.
     """
-    told = connection.execute(
+    return connection.execute(
         "with fresh as (select job_no from job_keys "
         "where job_key in (select job_key from batch_jobs)), others as ("
         "select pruned.job_no from pruned_jobs as pruned inner join job_keys "
@@ -155,33 +160,32 @@ def told_twice(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, st
         "where plain.is_fresh or other.is_fresh), names as (select job_no, "
         "regexp_extract(job_key, '[^:]*$') as number from job_keys "
         "where job_no in (select plain_no from pairs)) "
-        "select 'cluster' as kind, number, cluster as other from pairs "
+        "select 'cluster' as kind, number, cluster as other, plain_no, other_no from pairs "
         "where plain_cluster is null and cluster is not null union all "
-        "select 'number', pairs.number, others.number from pairs "
+        "select 'number', pairs.number, others.number, plain_no, other_no from pairs "
         "inner join names as plain on plain_no = plain.job_no "
         "inner join names as others on other_no = others.job_no "
         "where plain_cluster is not distinct from cluster "
         "and plain.number = pairs.number and others.number <> pairs.number order by all"
     ).fetchall()
-    return {kind: (number, other) for kind, number, other in reversed(told)}
 
 
-def rows_told_twice(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """A job of `batch_jobs` with a row that dumps tell with its Submit and without. It goes by its
-    start then, is a row of its own, and its time counts twice.
+def rows_told_twice(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
+    """Jobs of `batch_jobs`, by name and number, with a row that dumps tell with its Submit and
+    without. It goes by its start then, is a row of its own, and its time counts twice.
     """
-    row = connection.execute(
+    return connection.execute(
         "with tellings as (select job_no, row_key, bool_or(phase = 'queue') as says_submit, "
         "min(case when event = 'attempt_start' then at_us end) as started_us from told_events "
         "where row_key is not null and row_state <> 'RESIZING' and job_no in (select job_no "
         "from job_keys where job_key in (select job_key from batch_jobs)) group by job_no, row_key"
-        ") select job_keys.job_key from tellings as plain inner join tellings as submitted "
+        ") select distinct job_keys.job_key, plain.job_no from tellings as plain "
+        "inner join tellings as submitted "
         "on plain.job_no = submitted.job_no and plain.started_us = submitted.started_us "
         "inner join job_keys on plain.job_no = job_keys.job_no "
         "where coalesce(not plain.says_submit, true) and submitted.says_submit "
-        "and plain.row_key = cast(plain.started_us // 1000000 as varchar) order by all limit 1"
-    ).fetchone()
-    return None if row is None else str(row[0])
+        "and plain.row_key = cast(plain.started_us // 1000000 as varchar) order by all"
+    ).fetchall()
 
 
 def contradictions(
@@ -215,15 +219,16 @@ def logs_of_steps(connection: duckdb.DuckDBPyConnection, job_no: int) -> tuple[s
     return first, last
 
 
-def same_steps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> tuple[str, str] | None:
-    """A log from this number on that tells the steps of another one at the very times that it does,
-    under the name of another job, and that other one: what a trainer logs into a file of its own
-    and what was kept of its output.
+def same_steps(
+    connection: duckdb.DuckDBPyConnection, since_file_no: int
+) -> list[tuple[str, str, int, int]]:
+    """Logs from this number on that tell the steps of another one at the very times that it does,
+    under the name of another job, each with that other one and the numbers of both jobs: what a
+    trainer logs into a file of its own and what was kept of its output.
     """
     if not connection.execute(f"{_LOGS} where file_no >= $1 limit 1", [since_file_no]).fetchall():
-        return None
-    row = connection.execute(_SAME_STEPS, [since_file_no]).fetchone()
-    return None if row is None else (str(row[0]), str(row[1]))
+        return []
+    return connection.execute(_SAME_STEPS, [since_file_no]).fetchall()
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:

@@ -175,6 +175,14 @@ create table if not exists job_links (
     cluster varchar                     -- null: the trainer names none
 );
 
+-- What two dumps make doubtful, as the ingest that loaded the second warned of it.
+create table if not exists doubts (
+    kind varchar not null,              -- of anomaly
+    what varchar not null,
+    job_no bigint,                      -- the job, or one of those, that the second dump tells of
+    other_no bigint                     -- that may be the same job; null: it is one
+);
+
 -- Messages of failures that no rule explains, as they were told; from them templates are made.
 create table if not exists unexplained_messages (
     message varchar not null,

@@ -10,7 +10,7 @@ from queries.places import ingest_command
 
 # Of the writer's file and of what is published from it. Releases read what older ones published,
 # upgrade what older ones wrote (ingest/migrations), and refuse both of newer ones.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 BACKUP_MANIFEST = "backup.json"  # a folder that has it is a backup, and no warehouse
 

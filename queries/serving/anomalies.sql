@@ -12,6 +12,15 @@ from job_anomalies
 union all
 
 select
+    job_id,
+    cast(null as bigint) as attempt,
+    kind,
+    detail
+from job_doubts
+
+union all
+
+select
     cast(null as varchar) as job_id,
     cast(null as bigint) as attempt,
     'clock_offset' as kind,

@@ -144,6 +144,7 @@ def test_a_job_that_may_be_several_runs_says_so_before_its_numbers(
             ("missing_end", "training"),
         ],
         "double": [("counted_twice", "told as other")],
+        "renamed": [("told_twice", "/a/x.log tells the steps of /b/x.log at the same times")],
         "sound": [("missing_end", "training")],
     }
     serving.publish(
@@ -159,12 +160,14 @@ def test_a_job_that_may_be_several_runs_says_so_before_its_numbers(
     data.pin()
     [several] = warnings(open_page(JOB, job="several"))
     [double] = warnings(open_page(JOB, job="double"))
+    [renamed] = warnings(open_page(JOB, job="renamed"))
 
     assert "may be several runs under one name" in several
     assert r"unless it completed: its own, in /b/\*x\*/, begin anew with step 1. " in several
     assert "(anomaly `begun_elsewhere`)" in several
     assert "[[identity]]" in several
     assert "twice in the fleet: told as other. The scheduler's dump (sacct)" in double
+    assert "twice in the fleet: /a/x.log tells the steps of /b/x.log" in renamed
     assert [] == warnings(open_page(JOB, job="sound"))
 
 

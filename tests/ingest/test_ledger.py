@@ -542,6 +542,9 @@ def warned(tmp_path_factory: pytest.TempPathFactory) -> Warned:
     return told
 
 
+DOUBTED = "select kind from anomalies where detail = ?"
+
+
 @contextmanager
 def warnings() -> Iterator[list[str]]:
     """What ingests warn of meanwhile."""
@@ -575,6 +578,9 @@ def test_a_log_that_is_moved_and_given_again_is_said_to_count_twice(
     [said] = warned.of_story(name)[1 + TARGETS.index(target)]
 
     assert f"{moved} has the content of {log}, and its place names another job" in said
+    assert 2 == len(
+        rows(warned.folder / "warehouse", DOUBTED, [f"{moved} has the content of {log}"])
+    )
 
 
 def copies_of_one_job(folder: Path) -> Story:
@@ -618,6 +624,8 @@ def test_a_text_that_is_packed_anew_with_more_in_it_is_said_to_keep_what_it_told
         "then stays, also where it tells that otherwise now. If it is one log that was packed or "
         "written anew, ingest it into a new warehouse (--warehouse)"
     ) in said
+    what = f"{log} was loaded before with other content, and tells a part of it again"
+    assert [("told_otherwise",)] == rows(warned.folder / "warehouse", DOUBTED, [what])
 
 
 def name_that_is_taken_over(folder: Path) -> Story:

@@ -9,6 +9,12 @@ import pytest
 
 from tests.queries.engine import hearing, ingest, rows
 
+DOUBTS = "select job_id, kind, detail from anomalies where kind = 'told_twice' order by all"
+
+
+def doubted(warehouse: Path) -> list[str]:
+    return [job for (job,) in rows(warehouse, "select job_id from jobs order by all")]
+
 
 def log(path: Path, steps: Iterable[tuple[int, int]], *more: str) -> Path:
     """What a trainer says of steps, each with the second of its line, behind `more`."""
@@ -33,7 +39,37 @@ def test_a_log_and_the_output_of_one_run_are_said_to_count_twice(tmp_path: Path)
     assert [f"{output} tells the steps of {own} at the same times"] == [
         one.split(",")[0] for one in said
     ]
-    assert 2 == len(rows(tmp_path / "warehouse", "select 1 from jobs"))
+    assert [
+        (job, "told_twice", f"{output} tells the steps of {own} at the same times")
+        for job in doubted(tmp_path / "warehouse")
+    ] == rows(tmp_path / "warehouse", DOUBTS)
+    assert 2 == len(doubted(tmp_path / "warehouse"))
+
+
+def test_nothing_is_doubted_any_more_of_what_the_scheduler_says_is_one_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "ett.toml"
+    rules.write_text("[[identity]]\npath = '/(?P<job_id>run-[a-z])/'", encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(rules))
+    steps = [(step, 5 * step) for step in range(20)]
+    log(tmp_path / "logs" / "run-a" / "train.log", steps, "SLURM_JOB_ID=48213")
+    log(tmp_path / "logs" / "run-b" / "train.log", steps, "SLURM_JOB_ID=48213")
+    table = tmp_path / "sacct.txt"
+    table.write_text(
+        "JobID|State|Submit|Start|End|Elapsed|AllocTRES|Account\n"
+        "48213|COMPLETED|2026-11-20T04:59:00|2026-11-20T04:59:30|2026-11-20T05:02:00|00:02:30|"
+        "gres/gpu=8|a\n",
+        encoding="utf-8",
+    )
+
+    ingest(tmp_path / "warehouse", tmp_path / "logs")
+    before = {kind for _, kind, _ in rows(tmp_path / "warehouse", DOUBTS)}
+    ingest(tmp_path / "warehouse", table)
+
+    assert {"told_twice"} == before
+    assert [("48213",)] == rows(tmp_path / "warehouse", "select job_id from jobs")
+    assert [] == rows(tmp_path / "warehouse", DOUBTS)
 
 
 def test_both_are_said_whichever_comes_with_the_other(tmp_path: Path) -> None:

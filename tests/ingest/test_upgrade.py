@@ -53,7 +53,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("schema", [1, 2, 3, 4])
+@pytest.mark.parametrize("schema", [1, 2, 3, 4, 5])
 def test_a_warehouse_of_an_older_release_gives_the_numbers_of_this_one(
     tmp_path: Path, fresh: Path, schema: int
 ) -> None:

@@ -292,7 +292,11 @@ def test_rows_that_are_told_with_a_cluster_and_without_are_said_to_count_twice(
     ingest(warehouse, table(tmp_path / "b.txt", "", "17"))
 
     assert "told with its cluster" not in unsaid
-    assert "the scheduler's job 17 is told with its cluster, c1, and without" in caplog.text
+    what = "the scheduler's job 17 is told with its cluster, c1, and without"
+    assert what in caplog.text
+    assert [("17", what), ("c1:17", what)] == rows(
+        warehouse, "select job_id, detail from anomalies where kind = 'told_twice' order by all"
+    )
 
 
 def test_a_dry_run_says_what_would_count_twice_before_it_does(

@@ -1604,6 +1604,12 @@ def test_what_a_later_dump_has_no_column_for_stays_as_it_was_told(
     )
 
 
+def told_twice(in_turn: InTurn, what: str) -> list[tuple[str]]:
+    """The jobs of which readers are told so."""
+    asked = "select job_id from anomalies where kind = 'told_twice' and detail = ?"
+    return rows(in_turn.warehouses[-1], asked, [what])
+
+
 @pytest.mark.parametrize("order", TURNS)
 def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_twice(
     in_turn: InTurn, order: tuple[int, int]
@@ -1611,10 +1617,9 @@ def test_rows_that_are_told_with_their_submission_and_without_are_said_to_count_
     command = ROWS[order]
 
     assert "its Submit" not in in_turn.warnings[0]
-    assert (
-        f"a row of the scheduler's job submitted:{command} is told with its Submit and without"
-        in in_turn.warnings[command]
-    )
+    what = f"a row of the scheduler's job submitted:{command} is told with its Submit and without"
+    assert what in in_turn.warnings[command]
+    assert [(f"submitted:{command}",)] == told_twice(in_turn, what)
 
 
 @pytest.mark.parametrize("order", TURNS)
@@ -1625,10 +1630,9 @@ def test_tasks_that_are_told_with_their_raw_number_and_without_are_said_to_count
     command = TASKS[cluster, order]
 
     assert "JobIDRaw" not in in_turn.warnings[0]
-    assert (
-        f"the scheduler's job 29{command}_3 is told with its JobIDRaw, 30{command}, and without"
-        in in_turn.warnings[command]
-    )
+    what = f"the scheduler's job 29{command}_3 is told with its JobIDRaw, 30{command}, and without"
+    assert what in in_turn.warnings[command]
+    assert 2 == len(told_twice(in_turn, what))
 
 
 @pytest.mark.parametrize("order", TURNS)
