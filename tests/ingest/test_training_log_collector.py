@@ -757,6 +757,22 @@ def test_the_same_failure_of_a_thousand_ranks_is_told_a_few_times() -> None:
     assert 20 == len(of(told, "failure"))
 
 
+def test_of_what_lsf_reports_below_the_output_the_first_word_is_the_end() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "",
+        "-" * 60,
+        "Subject: Job 48213: <pretrain> in cluster <c1> Exited",
+        "Started at Sun Mar  1 09:58:00 2026",
+        "Terminated at Sun Mar  1 10:00:09 2026",
+        "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
+        "Exited with exit code 140.",
+        "The output (if any) is above this job summary.",
+    )
+
+    assert ["timeout"] == [event["outcome"] for event in of(told, "attempt_end")]
+
+
 @pytest.mark.parametrize(
     ("line", "outcome", "at"),
     [
@@ -790,6 +806,14 @@ def test_the_same_failure_of_a_thousand_ranks_is_told_a_few_times() -> None:
             "cancelled",
             40.0,
         ),
+        ("TERM_RUNLIMIT: job killed after reaching LSF run time limit.", "timeout", 0.0),
+        ("TERM_PREEMPT: job killed after preemption.", "preempted", 0.0),
+        ("TERM_OWNER: job killed by owner.", "cancelled", 0.0),
+        ("TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.", "failed", 0.0),
+        ("Exited with exit code 1.", "failed", 0.0),
+        ("Subject: Job 48213: <pretrain> in cluster <c1> Done", "completed", 0.0),
+        ("=>> PBS: job killed: walltime 86433 exceeded limit 86400", "timeout", 0.0),
+        ("=>> PBS: job killed: mem 209715200kb exceeded limit 104857600kb", "failed", 0.0),
     ],
 )
 def test_a_log_that_says_how_it_ended_has_an_end(line: str, outcome: str, at: float) -> None:
