@@ -37,14 +37,16 @@ _UNNUMBERED = (
     "no line that tells a step tells its number: keep the progress bar in the log (Hugging Face: "
     "disable_tqdm=False), or let a [[training_log]] pattern of ett.toml name it (?P<step>...)"
 )
-# the agent of torchrun tells its own story; a page that shows a piece of a log is none, nor are
-# entries of Cloud Logging, nor what wandb notes of itself
+# the agent of torchrun tells its own story; entries of Cloud Logging are no log, nor is what wandb
+# notes of itself
 _OTHERS = re.compile(
     rb"\A[^\n]{0,100} \[wandb_\w{1,20}\.py:|"
-    rb"torch[/.]distributed[/.](?:launcher[/.]api|elastic[/.]agent[/.])|^\s{0,3}```|"
+    rb"torch[/.]distributed[/.](?:launcher[/.]api|elastic[/.]agent[/.])|"
     rb"^\s{1,8}\"textPayload\": \"",
     re.MULTILINE,
 )
+# a page shows a piece of a log so, and a trainer's log what its model was asked and wrote
+_FENCED = re.compile(rb"^\s{0,3}```.*?(?:^\s{0,3}```|\Z)", re.MULTILINE | re.DOTALL)
 _RECORD = re.compile(
     rb"^(?:\[\w{1,40}\]:\s?)?[\[{](?!.{0,2000}\"(?:msg|message)\": ?\")\s{0,40}[\"{\[]"
 )
@@ -71,7 +73,7 @@ def is_told_by(own: tuple[Pattern, ...], head: bytes) -> bool:
         return False
     lines = [
         (number, line)
-        for number, line in enumerate(head.splitlines(), 1)
+        for number, line in enumerate(_FENCED.sub(b"", head).splitlines(), 1)
         if not _RECORD.match(line) and not _EVENT.search(line)
     ]
     if not lines:  # and nothing is worth compiling the patterns for

@@ -1157,6 +1157,18 @@ def test_what_is_no_trainers_log_is_left_alone(text: str) -> None:
     assert not TRAINING_LOG.recognises("train.log", text.encode())
 
 
+@pytest.mark.parametrize("closed", ["```\n", ""])
+def test_a_log_that_shows_what_its_model_wrote_is_recognised(closed: str) -> None:
+    text = (
+        "2026-03-01 10:00:00 Loading checkpoint from /ckpt/step_40\n"
+        "2026-03-01 10:00:20 step 50 loss 2.5\n"
+        f"[response] Here is the function:\n```python\ndef f(): ...\n{closed}"
+        "2026-03-01 10:00:30 step 60 loss 2.4\n"
+    )
+
+    assert TRAINING_LOG.recognises("train.log", text.encode())
+
+
 OUR_PATTERNS = patterns_of(
     [
         {
