@@ -402,3 +402,15 @@ def test_an_exception_after_which_megatron_starts_anew_in_the_process_is_told() 
     assert failure["message"].endswith("rank=3 fn_ex: KeyError('tokens')")
     assert 2 == len(of(told, "attempt_start"))
     assert failure["run_key"] == told[1]["run_key"]
+
+
+def test_numbers_may_be_set_in_columns() -> None:
+    told = read(
+        *(
+            f"2026-03-01 10:00:{7 * n:02}  iteration  {n}/50000 | consumed samples: 5632 | "
+            "consumed tokens:  11534336 | elapsed time per iteration (ms):   7000.0 | lm loss:  1.3"
+            for n in range(1, 4)
+        )
+    )
+
+    assert [1, 2, 3] == [step for _, step in steps(told)]
