@@ -112,15 +112,16 @@ _CONTRADICTIONS = {
 
 def say(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     """Warn of the jobs of `batch_jobs`, whose facts are computed, and of the dumps from this number
-    on; keeps for readers what no fact tells.
+    on. What no fact tells is kept for readers, and said once: a log that is followed is in many
+    batches.
     """
-    doubts = say_of_dumps(connection, since_file_no)
     alike = [
         _Doubt("steps", f"{log} tells the steps of {other} at the same times", *jobs)
         for log, other, *jobs in links.same_steps(connection, since_file_no)
     ]
-    _warn(alike)
-    _keep(connection, [*doubts, *alike])
+    doubts = _unsaid(connection, [*_of_dumps(connection, since_file_no), *alike])
+    _warn(doubts)
+    _keep(connection, doubts)
     found = links.contradictions(connection, *_CONTRADICTIONS)
     for kind, sentence in _CONTRADICTIONS.items():
         if (contradiction := found.get(kind)) is not None:
@@ -129,9 +130,13 @@ def say(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
             _LOG.warning(sentence, *told, *logs)
 
 
-def say_of_dumps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> list[_Doubt]:
+def say_of_dumps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> None:
     """Warn of what is known before any facts are computed, once the links are noted."""
-    doubts = [
+    _warn(_of_dumps(connection, since_file_no))
+
+
+def _of_dumps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> list[_Doubt]:
+    return [
         *(
             _Doubt(kind, _named_twice(kind, number, other), *jobs)
             for kind, number, other, *jobs in links.told_twice(connection)
@@ -157,8 +162,6 @@ def say_of_dumps(connection: duckdb.DuckDBPyConnection, since_file_no: int) -> l
             for file, job_no in ledger.told_otherwise(connection, since_file_no)
         ),
     ]
-    _warn(doubts)
-    return doubts
 
 
 def _named_twice(kind: str, number: str, other: str) -> str:
@@ -174,6 +177,13 @@ def _warn(doubts: Sequence[_Doubt]) -> None:
             _LOG.warning("%s%s", doubt.what, _THEN[doubt.about])
 
 
+def _unsaid(connection: duckdb.DuckDBPyConnection, doubts: Sequence[_Doubt]) -> list[_Doubt]:
+    if not doubts:
+        return []
+    said = {what for (what,) in connection.execute("select what from doubts").fetchall()}
+    return [one for one in doubts if one.what not in said]
+
+
 def _keep(connection: duckdb.DuckDBPyConnection, doubts: Sequence[_Doubt]) -> None:
     if not doubts:
         return
@@ -181,7 +191,7 @@ def _keep(connection: duckdb.DuckDBPyConnection, doubts: Sequence[_Doubt]) -> No
     connection.execute(
         "insert into doubts select distinct * from (select unnest($1::varchar[]) as kind, "
         "unnest($2::varchar[]) as what, unnest($3::bigint[]) as job_no, "
-        "unnest($4::bigint[]) as other_no) where what not in (select what from doubts) "
+        "unnest($4::bigint[]) as other_no) "
         "order by all limit (select greatest($5 - count(*), 0) from doubts)",
         [
             ["told_otherwise" if one.about == _WORDS else "told_twice" for one in few],

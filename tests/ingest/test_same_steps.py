@@ -72,6 +72,19 @@ def test_nothing_is_doubted_any_more_of_what_the_scheduler_says_is_one_job(
     assert [] == rows(tmp_path / "warehouse", DOUBTS)
 
 
+def test_a_pair_of_logs_that_grow_is_said_once(tmp_path: Path) -> None:
+    for many in (10, 20, 30):
+        steps = [(step, 5 * step) for step in range(many)]
+        log(tmp_path / "logs" / "run-a" / "train.log", steps)
+        log(tmp_path / "logs" / "files" / "output.log", steps, "Loading modules")
+        with hearing() as said:
+            ingest(tmp_path / "warehouse", tmp_path / "logs")
+
+        assert (many == 10) == bool(said)
+
+    assert 2 == len(rows(tmp_path / "warehouse", DOUBTS))
+
+
 def test_both_are_said_whichever_comes_with_the_other(tmp_path: Path) -> None:
     steps = [(step, 5 * step) for step in range(20)]
     log(tmp_path / "logs" / "run-a" / "train.log", steps)
