@@ -1,7 +1,7 @@
 """Lines of text logs made readable: colours off, progress bars apart, rank labels and times read.
 
 Knows no format and makes no events. A time that a line does not tell is None, never guessed; only
-a year that a logger leaves out is taken from the file's own time.
+a year that a logger leaves out is taken from the log's first lines, else from the file's own time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -22,6 +23,7 @@ from ingest.collectors.units import EARLIEST_US, LATEST_US, SECOND_US
 _LOG = logging.getLogger("ingest")
 
 _DAY_US = 86_400 * SECOND_US
+_LONGEST_HEAD_US = 30 * _DAY_US  # from the earliest of a log's first lines to the newest
 _QUARTER_US = 900 * SECOND_US
 _BESIDE_US = 60 * SECOND_US
 _EPOCH = datetime(1970, 1, 1)
@@ -136,20 +138,23 @@ _ZONE_NAME = re.compile(
     rb"MSK|NZ[DS]T|P[DS]T|SAST|WES?T)\b"
 )
 _LOOKED_AT = 65_536  # bytes
+_LINES_LOOKED_AT = 200  # for a time that tells a year
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 
 
 class Clock(NamedTuple):
     """How times are read: the zone of those that tell none; `latest_us` is the file's own time,
-    before which a time without a year lies. None: such times cannot be told. `is_day_first`: in
-    days as 05/03/2026 the day is told before the month. `is_second`: of an hour that the autumn
-    repeats the second counts.
+    before which a time without a year lies. None: such times cannot be told, but where the log's
+    first lines tell a year too: `since_us` is the newest time of those. `is_day_first`: in days as
+    05/03/2026 the day is told before the month. `is_second`: of an hour that the autumn repeats the
+    second counts.
     """
 
     zone: ZoneInfo
     latest_us: int | None
     is_day_first: bool = False
     is_second: bool = False
+    since_us: int | None = None
 
 
 class Time(NamedTuple):
@@ -195,6 +200,7 @@ def clock_of(dump: Dump, reading: Reading) -> Clock:
     blocks = dump.before() if dump.before is not None else dump.blocks()
     first = next(blocks, (0, b""))[1]
     clock = Clock(reading.timezone, _changed_us(dump), _tells_day_first(first, blocks))
+    clock = clock._replace(since_us=_newest_us(first[:_LOOKED_AT], clock))
     if (name := _other_zone(first[:_LOOKED_AT], clock)) is not None:
         _LOG.warning(
             "%s: behind its times stands %s, which is not read: they count as of %s. Name the zone "
@@ -205,6 +211,15 @@ def clock_of(dump: Dump, reading: Reading) -> Clock:
             clock.zone,
         )
     return clock
+
+
+def _newest_us(head: bytes, clock: Clock) -> int | None:
+    """The newest of the first times that tell a year, and are not after the file's own."""
+    first = islice(head.split(b"\n"), _LINES_LOOKED_AT)
+    told = (one for one in (said(line, clock) for line in first) if not one.is_year_guessed)
+    latest_us = LATEST_US if clock.latest_us is None else clock.latest_us + _DAY_US
+    times = (one.at_us for one in told if one.at_us is not None)
+    return max((at_us for at_us in times if at_us <= latest_us), default=None)
 
 
 def _other_zone(head: bytes, clock: Clock) -> str | None:
@@ -374,7 +389,9 @@ def split_time(text: bytes, clock: Clock) -> Time | None:
     if at_us is None or not EARLIEST_US <= at_us < LATEST_US:
         return None
     day = found["glog_day"] or found["short_day"]
-    return Time(at_us, text[found.end() :], day is not None and len(day) < len(b"20260301"))
+    tells_no_year = day is not None and len(day) < len(b"20260301")
+    is_guessed = tells_no_year and clock.since_us is None
+    return Time(at_us, text[found.end() :], is_guessed)
 
 
 def zones_apart_us(at_us: int, stamp_us: int) -> int:
@@ -441,24 +458,37 @@ def _clock_time(found: re.Match[bytes], first: int) -> tuple[bytes | None, ...]:
 
 
 def _glog_instant(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock) -> int | None:
-    """The newest year in which the time is not after the file's own. A day is let pass: the zone of
-    a log that tells none may not be the one that the reader gave.
+    """Without a year: the first such time that is not long before the log's first ones, where those
+    tell a year, else the newest that is not after the file's own. A day is let pass: the zone of a
+    log that tells none may not be the one that the reader gave.
     """
     if len(day) == 8:
         return _at(b"-".join((day[:4], day[4:6], day[6:])), clock_time, clock)
+    if clock.since_us is not None:
+        earliest_us = clock.since_us - _LONGEST_HEAD_US
+        first = _year(earliest_us)
+        told = _of_years(range(first, first + _YEARS_TRIED), day, clock_time, clock)
+        return next((at_us for at_us in told if at_us >= earliest_us), None)
     if clock.latest_us is None:
         return None
     latest_us = clock.latest_us + _DAY_US
-    newest = (_EPOCH + latest_us * _MICROSECOND).year
-    for year in range(newest, newest - _YEARS_TRIED, -1):
-        iso = b"%04d-%b-%b" % (year, day[:2], day[2:])
+    newest = _year(latest_us)
+    told = _of_years(range(newest, newest - _YEARS_TRIED, -1), day, clock_time, clock)
+    return next((at_us for at_us in told if at_us <= latest_us), None)
+
+
+def _year(at_us: int) -> int:
+    return (_EPOCH + at_us * _MICROSECOND).year
+
+
+def _of_years(
+    years: Iterable[int], day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock
+) -> Iterator[int]:
+    for year in years:
         try:
-            at_us = _at(iso, clock_time, clock)
+            yield _at(b"%04d-%b-%b" % (year, day[:2], day[2:]), clock_time, clock)
         except ValueError:
             continue  # no 29th of February that year
-        if at_us <= latest_us:
-            return at_us
-    return None
 
 
 def _at(day: bytes, clock_time: tuple[bytes | None, ...], clock: Clock) -> int:

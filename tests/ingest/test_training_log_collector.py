@@ -911,6 +911,27 @@ def test_a_year_that_was_taken_from_the_file_is_marked(
     assert "its times tell no year" in caplog.text
 
 
+def test_a_year_that_some_lines_tell_is_that_of_those_which_tell_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = tmp_path / "llama.log"
+    log.write_text(
+        "W1231 23:58:00.5 7 torch/distributed/run.py:774] *****\n"
+        "2025-12-31 23:59:00,100 - root - INFO - step: 10  loss: 2.5\n"
+        "E0101 00:01:00.5 7 torch/distributed/elastic/multiprocessing/api.py:1002] failed "
+        "(exitcode: 1) local_rank: 1 (pid: 9) of binary: python\n"
+    )
+    copied = DAY.replace(year=2028).timestamp()
+    os.utime(log, (copied, copied))
+    told = read_file(log)
+
+    assert [us(DAY.replace(month=1, day=1, hour=0, minute=1)) + SECOND_US // 2] == [
+        event["at_us"] for event in of(told, "failure")
+    ]
+    assert [] == [event for event in told if "year_is_guessed" in event.get("attrs", "")]
+    assert "its times tell no year" not in caplog.text
+
+
 def test_a_log_without_times_is_refused_with_a_remedy() -> None:
     with pytest.raises(UnreadableDump, match=r"tells no time .* ts '%Y-%m-%d"):
         read("iter 10: loss 2.5, time 100.00ms, mfu 30.00%")
