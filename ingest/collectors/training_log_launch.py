@@ -110,12 +110,14 @@ class Launch:
         at_us, label, number, samples, *_ = step
         if at_us > self.seen_us:
             self.seen_us = at_us
+        # of ranks whose lines have no label the second tells it again: what was begun since goes on
+        is_told_again = label == NOBODY and self.steps.get(label, 0) >= number
         self.stepped_us = at_us
         self.steps[label] = number
         goes_on = self.is_trained and number > self._top  # else a rank tells it late
         if self.training_us is None or goes_on or self._restored is not None:
             return [*self._told(self._trains(step)), *self._reached(at_us, number, samples)]
-        if self._spans.are_open:
+        if self._spans.are_open and not is_told_again:
             over = self._told(self._spans.went_on(label, at_us, number))
             return [*over, *self._reached(at_us, number, samples)]
         return self._reached(at_us, number, samples)
@@ -327,11 +329,21 @@ class Launch:
         length_us = _length_us(sign)
         # Megatron-LM's first rank prints how long it took, the last one that it begins
         is_length_alone = sign.at_us is None and length_us is not None
-        begun = self._evaluating(sign) if is_length_alone or sign.pattern.is_part else []
+        is_begun = is_length_alone or sign.pattern.is_part
         return [
-            *begun,
+            *(self._evaluating(sign) if is_begun else self._evaluating_since(sign, length_us)),
             *self._spans.end(Phase.EVALUATION, sign.label, sign.at_us, None, length_us),
         ]
+
+    def _evaluating_since(self, sign: Sign, length_us: int | None) -> list[Event]:
+        """What was evaluated behind a step began once that was done, and what was told since, if no
+        line tells how long it took, and the step was the last that was told.
+        """
+        is_told = length_us is not None or self._spans.has_open(Phase.EVALUATION)
+        if is_told or sign.at_us is None or not self._top or _number(sign) != self._top:
+            return []
+        since_us = min(max(self.stepped_us, self._spans.latest_us), sign.at_us)
+        return self._spans.begin(Phase.EVALUATION, sign.label, since_us, None)
 
     def _failed(self, sign: Sign) -> list[Event]:
         at_us = sign.at_us or sign.before_us

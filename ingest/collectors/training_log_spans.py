@@ -58,6 +58,7 @@ class Spans:
         self._open: dict[tuple[Phase, int | None], _Span] = {}
         self._being_written: dict[int | None, _Written] = {}  # by step
         self._written: int | None = None  # the step of the last that was
+        self._closed: dict[tuple[Phase, int | None], tuple[int, int]] = {}  # from and until when
         # step, writer and time of the last save of which the end alone was told
         self._told_alone: tuple[int | None, int | None, int] | None = None
 
@@ -115,6 +116,8 @@ class Spans:
             if start_us is None or (length_us is None and phase is not Phase.CHECKPOINT_SAVE):
                 return []
             if length_us is None and self._is_told_again(label, start_us, step) and ok:
+                return []
+            if length_us is not None and self._was_told(phase, label, start_us, length_us):
                 return []
             events = self.begin(phase, label, start_us, step)
             span = self._open.get((phase, self._voice(label)))
@@ -225,6 +228,14 @@ class Spans:
             return False
         return at_us - before[2] <= (_SAME_US if step is None else _RANKS_APART_US)
 
+    def _was_told(self, phase: Phase, label: Label, start_us: int, length_us: int) -> bool:
+        """Whether it is nearly all of what was over before: of ranks whose lines have no label each
+        tells how long it took.
+        """
+        since_us, until_us = self._closed.get((phase, self._voice(label)), (0, 0))
+        both_us = min(start_us + length_us, until_us) - max(start_us, since_us)
+        return self._voice(label) is None and 2 * both_us > length_us
+
     def _is_written(
         self, span: _Span | None, phase: Phase, step: int | None, mode: str | None
     ) -> bool:
@@ -239,6 +250,7 @@ class Spans:
         span = self._open.pop(key)
         self.are_open = bool(self._open)
         phase = key[0]
+        self._closed[key] = span.start_us, span.told_us
         event = self._event(EventKind.PHASE_END, phase, span.told_us, span.label, span.step)
         if phase is Phase.CHECKPOINT_SAVE:
             event["ok"] = span.ok

@@ -758,7 +758,7 @@ def test_a_traceback_that_a_rank_begins_behind_a_bar_ends_behind_a_pipes_times()
             "[titan] 2026-03-01 10:00:00,100 - root - INFO - validate step: 10  loss:  3.2101  "
             "memory: 40.11GiB(42.22%)  tps: 8,012",
             "torchtitan: evaluated",
-            {},
+            {"step": "10"},
         ),
         (
             "[titan] 2026-03-01 10:00:00,100 - root - INFO - Saving a model only checkpoint in "

@@ -38,6 +38,91 @@ def test_a_log_of_torchtitan_is_read_through_its_colours() -> None:
     assert 1 == len(of(told, "attempt_start"))
 
 
+def titan(*said: str) -> list[str]:
+    """Lines of torchtitan: when, in seconds since ten o'clock, and what."""
+    return [
+        f"[titan] 2026-03-01 10:00:{float(at):06.3f} - root - INFO - {what}"
+        for at, what in (line.split(" ", 1) for line in said)
+    ]
+
+
+def test_torchtitan_saves_nothing_where_it_says_how_it_would() -> None:
+    told = read(
+        *titan(
+            "0 torchtitan version: 0.3.0 (0.0.0 means __version__ is not defined correctly).",
+            "1 model.safetensors.index.json not found at hf_assets_path: ./a.json. Defaulting to "
+            "saving a single safetensors file if checkpoint is saved in HF format",
+            "2 Training starts at step 1",
+            "3 step:  1  loss:  8.1",
+        )
+    )
+
+    assert [] == spans(told, "checkpoint_save")
+
+
+def test_torchtitan_validates_from_its_step_or_the_save_behind_that_on() -> None:
+    told = read(
+        *titan(
+            "0 Training starts at step 1",
+            "10 step:  1  loss:  8.1",
+            "14 validate step:  1  loss:  8.0",
+            "20 step: 10  loss:  7.1",
+            "20.5 Saving the checkpoint.",
+            "23 Finished saving the checkpoint in 2.50 seconds.",
+            "26 validate step: 10  loss:  7.0",
+            "30 step: 20  loss:  7.1",
+            "37 validate step: 25  loss:  7.0",  # since step 25, which is told of nowhere
+            "40 step: 30  loss:  7.1",
+        )
+    )
+
+    assert [(10.0, 14.0), (23.0, 26.0)] == spans(told, "evaluation")
+    assert [(20.5, 23.0)] == spans(told, "checkpoint_save")
+
+
+def test_torchtitan_trains_no_more_while_it_waits_for_other_ranks() -> None:
+    told = read(
+        *titan(
+            "0 Training starts at step 1",
+            "10 step: 10  loss:  8.1",
+            "11 Sleeping 2 seconds for other ranks to complete",
+            "13 Training completed",
+        )
+    )
+
+    assert [(0.0, 11.0)] == spans(told, "training")
+    assert [("completed", 13.0)] == [(e["outcome"], since(e)) for e in of(told, "attempt_end")]
+
+
+def test_ranks_of_torchtitan_that_tell_all_twice_did_it_once() -> None:
+    told = read(
+        *titan(
+            "0 Loading the checkpoint from out/step-10.",
+            "0.002 Loading the checkpoint from out/step-10.",
+            "2 Finished loading the checkpoint in 2.00 seconds.",
+            "2 Training starts at step 11",
+            "2.01 Finished loading the checkpoint in 2.01 seconds.",
+            "2.011 Training starts at step 11",
+            "10 step: 20  loss:  7.1",
+            "10.001 Staging the checkpoint.",
+            "10.002 step: 20  loss:  7.1",
+            "10.003 Staging the checkpoint.",
+            "10.2 Finished staging the checkpoint in 0.20 seconds.",
+            "10.3 Finished staging the checkpoint in 0.30 seconds.",
+            "20 step: 30  loss:  7.1",
+            "20.001 Saving a full checkpoint at last step, step 30.",
+            "20.002 Saving a full checkpoint at last step, step 30.",
+            "22 Last step checkpoint completed in 2.00s",
+            "22 Training completed",
+            "22.003 Last step checkpoint completed in 2.00s",
+            "24 Training completed",
+        )
+    )
+
+    assert [(0.0, 2.0)] == spans(told, "checkpoint_load")
+    assert [(10.001, 10.301), (20.001, 22.001)] == spans(told, "checkpoint_save")
+
+
 def test_olmo_trains_once_it_says_so() -> None:
     told = read(
         "2026-03-01 10:00:00.000\tnode-1:0\ttrain:417\tINFO\tCLI environment prepared",
