@@ -727,6 +727,12 @@ def test_a_rank_that_horovod_shut_down_fell_after_another() -> None:
     assert "user_code/gpu_oom" == getattr(classify([(1, line), (2, OOM)]), "category", None)
 
 
+def test_a_loss_that_is_not_finite_diverged() -> None:
+    line = "[rank0]: RuntimeError: Loss is not finite (global_avg_loss=nan) at step 35. Stopping."
+
+    assert "user_code/nan_or_divergence" == getattr(classify([(1, line)]), "category", None)
+
+
 def test_a_graph_that_a_gaudi_could_not_compile_is_a_failure_to_compile() -> None:
     line = "[rank3]: RuntimeError: Graph compile failed. synStatus=synStatus 26 [Generic failure]."
 
