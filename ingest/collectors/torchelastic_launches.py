@@ -41,15 +41,15 @@ class Launch:
     asked for it are not in it: `rejoins` counts those, and after one, up to a failure of this
     agent's own workers, which generation runs is not known here. `pauses` are those of all
     launches of a file, `own_pauses` this one's, and `pause` is its newest. `completed_us` is when
-    the trainer that wrote into the same file said that it is done. `ready_us` is when its first
-    workers were started. `gone_us` is when it was gone at the latest, as another one took its job.
-    `is_begin_told`: it said itself when it began, and its log does not just begin then. `heard_us`
-    is the latest time that the trainer told in it. `has_broken_off`: it did so itself, and no line
-    tells when. `is_left_out`: the others had no place for it, so that it started no workers.
-    `closing_us` is when it first told workers that run to stop, or saw one die. `stopping_us` is
-    the latest time that the trainer told while the launch was stopped. `given_up_us` is when the
-    agent said that it starts no workers any more. `is_trainers`: no agent spoke in it, only its
-    trainer.
+    the trainer that wrote into the same file said that it is done, or preempted: `completed_as`.
+    `ready_us` is when its first workers were started. `gone_us` is when it was gone at the latest,
+    as another one took its job. `is_begin_told`: it said itself when it began, and its log does not
+    just begin then. `heard_us` is the latest time that the trainer told in it. `has_broken_off`: it
+    did so itself, and no line tells when. `is_left_out`: the others had no place for it, so that it
+    started no workers. `closing_us` is when it first told workers that run to stop, or saw one die.
+    `stopping_us` is the latest time that the trainer told while the launch was stopped.
+    `given_up_us` is when the agent said that it starts no workers any more. `is_trainers`: no agent
+    spoke in it, only its trainer.
     """
 
     run: Run
@@ -84,6 +84,7 @@ class Launch:
     is_begin_told: bool = True
     has_trainer: bool = False
     completed_us: int | None = None
+    completed_as: Outcome = Outcome.COMPLETED
     is_closed: bool = False
     gone_us: int | None = None
     heard_us: int | None = None
@@ -302,11 +303,12 @@ def hear_trainer(launch: Launch, at_us: int) -> None:
         launch.stopping_us = max(at_us, launch.stopping_us or 0)
 
 
-def complete(launch: Launch, at_us: int) -> Iterator[Event]:
-    """The trainer says that it is done, which may be read after all that the agent says."""
+def complete(launch: Launch, at_us: int, outcome: Outcome) -> Iterator[Event]:
+    """The trainer says that it is done, or why not, maybe read after all that the agent says."""
     launch.completed_us = max(at_us, launch.completed_us or 0)
+    launch.completed_as = outcome
     if launch.is_closed and launch.is_silent_of_end:
-        yield _end(launch, launch.completed_us, Outcome.COMPLETED)
+        yield _end(launch, launch.completed_us, outcome)
 
 
 def close(launch: Launch) -> Iterator[Event]:
@@ -328,7 +330,7 @@ def close(launch: Launch) -> Iterator[Event]:
     if launch.finished_us is not None:
         end_us = max(launch.finished_us, launch.done_us or 0)
         yield from _shutdown(launch, launch.finished_us, end_us)
-        yield _end(launch, end_us, Outcome.COMPLETED)
+        yield _end(launch, end_us, launch.completed_as)
     elif launch.failed_us is not None:
         if launch.has_broken_off:
             launch.failed_us = max(launch.failed_us, launch.heard_us or 0)
@@ -337,7 +339,7 @@ def close(launch: Launch) -> Iterator[Event]:
         yield from _stopped(launch, launch.stop)
     elif launch.completed_us is not None and launch.is_silent_of_end:
         # a log that keeps to warnings tells no good end
-        yield _end(launch, launch.completed_us, Outcome.COMPLETED)
+        yield _end(launch, launch.completed_us, launch.completed_as)
     elif last_us is not None and (launch.began_us is not None or launch.generation is not None):
         for failure in launch.failures.told:
             if failure.is_certain:

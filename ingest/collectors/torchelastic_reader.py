@@ -157,11 +157,11 @@ class Reader:
             launches.hear_trainer(launch, event["at_us"])
             yield from launches.go_on(launch, event["at_us"])
             if event["event"] == EventKind.ATTEMPT_END:
-                yield from launches.complete(launch, event["at_us"])
+                yield from launches.complete(launch, event["at_us"], Outcome(event["outcome"]))
                 return
             launch.has_trainer = True
             if event.get("stage") != BUFFERED:  # who goes on was started anew, and is not done yet
-                launch.completed_us = None
+                launch.completed_us, launch.completed_as = None, Outcome.COMPLETED
             for told in self._training.hear(event, of, self._pauses):
                 yield {**told, **launches.of_launch(launch)}
             yield {**event, **launches.of_launch(launch)}

@@ -187,10 +187,10 @@ def trainer_events(
     dump: Dump, reading: Reading, clock: Clock
 ) -> Iterator[Event | Sign | Again | Begun]:
     """What the trainer tells in a log that also tells who launched it: when it begins; phases,
-    steps, what was restored, and that it is done, of no job and no launch; that it tells a step
-    again, which the launcher's collector may say is of workers that were started anew; and lines
-    that are evidence of a failure. The launcher's collector knows those, when it was, tracebacks,
-    and other ends. Its lines are asked for once.
+    steps, what was restored, and that it is done or preempted, of no job and no launch; that it
+    tells a step again, which the launcher's collector may say is of workers that were started anew;
+    and lines that are evidence of a failure. The launcher's collector knows those, when it was,
+    tracebacks, and other ends. Its lines are asked for once.
     """
     signs = Signs(patterns(reading.training_logs), clock)
     run = Run(place_of(dump), reading.cluster, writer_of(dump))
@@ -243,7 +243,7 @@ def _trainers_own(run: Run, events: Iterable[Event], keys: set[str]) -> Iterator
         is_met = _is_first(event, keys) and event.get("phase") == Phase.TRAINING
         if is_met or event["event"] == EventKind.ATTEMPT_START:
             yield Begun(run.begun_us or event["at_us"])  # it may train later than its first line
-        is_done = event.get("outcome") == Outcome.COMPLETED
+        is_done = event.get("outcome") in (Outcome.COMPLETED, Outcome.PREEMPTED)
         is_of_state = "resumed_from_step" in event or event.get("stage") == BUFFERED
         if event["event"] in _TRAINERS_OWN or is_done or is_of_state:
             event.pop("job_id", None)

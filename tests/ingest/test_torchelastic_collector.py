@@ -917,6 +917,21 @@ def test_a_trainer_that_printed_into_a_buffer_and_is_done_has_completed(tmp_path
     assert ["completed"] == [end["outcome"] for end in ends(told)]
 
 
+@pytest.mark.parametrize("end", [[], [*finishes(90)]])
+def test_a_trainer_that_says_it_was_preempted_was_preempted(tmp_path: Path, end: list[str]) -> None:
+    warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
+    begin = [*begins(0), *starts(2)] if end else [warning]
+    tells = [
+        "2026-11-20 05:42:25,100 - step: 7  acc: 0  loss: 2.1  iter:  0.5  data: 0.0",
+        "2026-11-20 05:42:26,100 - Preemption ! checkpointing asap and exiting.",
+        "2026-11-20 05:42:26,200 - Saving to: /c/0000000008",
+        "2026-11-20 05:42:28,200 - Train state saved !",
+    ]
+    told = events_of(written(tmp_path, *begin, *tells, *end))
+
+    assert ["preempted"] == [event["outcome"] for event in ends(told)]
+
+
 def test_a_line_of_the_trainer_keeps_its_number_behind_many_that_no_agent_spoke_in(
     tmp_path: Path,
 ) -> None:

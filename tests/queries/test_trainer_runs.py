@@ -365,3 +365,73 @@ def test_a_loop_of_flax_whose_metrics_a_thread_tells_while_orbax_saves(warehouse
         assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
         lost = times(launch, "step")[-1] - times(launch, "saving")[-1]
         assert lost == pytest.approx(attempt["unsaved_seconds"], abs=0.3)
+
+
+def test_torchtitan_that_is_killed_in_a_save_stopped_and_diverges(warehouse: Path) -> None:
+    told = attempts(warehouse, "torchtitan")
+    runs = launches("torchtitan")
+
+    assert ["lost", "failed", "failed", "completed"] == [attempt["outcome"] for attempt in told]
+    assert "nan_or_divergence" == told[2]["failure_category"]
+    for launch, attempt in zip(runs, told, strict=True):
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.1)
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        assert evaluated(launch) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
+        loaded = seconds(launch, "loading", "loaded")
+        assert loaded == pytest.approx(attempt["checkpoint_load_seconds"], abs=0.1)
+    for launch, attempt, over in zip(runs, told, ("saving", "TERM", "end"), strict=False):
+        # what was cut off is no save; torchrun tells that a rank died two seconds later
+        behind = times(launch, "saving")[-1] if over == "saving" else times(launch, over)[0]
+        lost = (
+            behind
+            - times(launch, "saved")[-1]
+            - (times(launch, "evaluated")[-1] - times(launch, "evaluating")[-1])
+        )
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=2.6 if over == "end" else 0.2)
+    for before, launch, attempt in zip(runs[:2], runs[1:], told[1:], strict=False):
+        down = times(launch, "train_begin")[0] - times(before, "step")[-1]
+        assert down == pytest.approx(attempt["ttr_seconds"], abs=0.5)
+    # two seconds of its sleep are neither training nor lost
+    trained = told[3]["effective_seconds"] + sum(
+        told[3][f"{area}_seconds"] for area in ("checkpoint_save", "evaluation")
+    )
+    whole = times(runs[3], "saved")[-1] - times(runs[3], "train_begin")[0]
+    assert whole == pytest.approx(trained, abs=0.1)
+
+
+def test_ranks_of_torchtitan_without_labels_whose_saves_are_written_meanwhile(
+    warehouse: Path,
+) -> None:
+    told = attempts(warehouse, "torchtitan_unlabelled")
+    runs = launches("torchtitan_unlabelled")
+
+    assert ["lost", "cancelled", "completed"] == [attempt["outcome"] for attempt in told]
+    for launch, attempt in zip(runs, told, strict=True):
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.1)
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        saved = seconds(launch, "saving", "saved")
+        assert saved == pytest.approx(attempt["checkpoint_save_seconds"], abs=0.1)
+        assert evaluated(launch) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
+    lost = times(runs[0], "step")[-1] - times(runs[0], "evaluated")[-1]
+    assert lost == pytest.approx(told[0]["unsaved_seconds"], abs=0.2)
+
+
+def test_lingua_that_is_told_of_a_preemption_saves_and_ends(warehouse: Path) -> None:
+    told = attempts(warehouse, "lingua")
+    runs = launches("lingua")
+
+    # it never says that it is done
+    assert ["lost", "failed", "preempted"] == [attempt["outcome"] for attempt in told[:3]]
+    assert told[3]["outcome"] != "completed"
+    assert 0.1 > told[2]["unsaved_seconds"]
+    for launch, attempt in zip(runs, told, strict=True):
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        saved = seconds(launch, "saving", "saved")
+        assert saved == pytest.approx(attempt["checkpoint_save_seconds"], abs=0.1)
+        loaded = seconds(launch, "loading", "loaded")
+        assert loaded == pytest.approx(attempt["checkpoint_load_seconds"], abs=0.1)
+        # its first step is told once it is done
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=1.2)
+    for launch, attempt in zip(runs[:2], told, strict=False):
+        lost = times(launch, "step")[-1] - times(launch, "saved")[-1]
+        assert lost == pytest.approx(attempt["unsaved_seconds"], abs=1.2)
