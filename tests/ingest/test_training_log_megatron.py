@@ -259,6 +259,27 @@ def test_nemo_tells_how_long_saves_took(
     ]
 
 
+def test_nanotron_begins_with_its_configuration_and_trains_once_it_says_so() -> None:
+    line = "2026-03-01T10:{}+0000 03/01 10:00:00 [{}|DP=0|PP=0|TP=0]: {}"
+    told = read(
+        line.format("00:00", "INFO", "Config:"),
+        line.format("00:01", "INFO", "Model Config:"),
+        line.format("00:10", "INFO", "mbs: 2 | cp: 1 | start_iteration_step: 0 | consumed: 0"),
+        line.format("00:20", "INFO", "iteration: 1 / 45 | x: 1 | time_per_iteration_ms: 500 | y"),
+        line.format("00:21", "INFO", "iteration: 2 / 45 | x: 1 | time_per_iteration_ms: 500 | y"),
+        line.format("05:00", "INFO", "Loading weights from /c/run/2"),
+        line.format("05:02", "INFO", "Config:"),
+        line.format("05:10", "INFO", "mbs: 2 | cp: 1 | start_iteration_step: 2 | consumed: 0"),
+        line.format("05:20", "INFO", "iteration: 3 / 45 | x: 1 | time_per_iteration_ms: 500 | y"),
+    )
+
+    assert [0.0, 300.0] == [since(event) for event in of(told, "attempt_start")]
+    assert [("phase_start", 10.0), ("phase_start", 310.0)] == [
+        (kind, at) for kind, phase, at, _ in phases(told) if phase == "training"
+    ]
+    assert [(310.0, 2)] == resumed(told)
+
+
 def test_newer_logs_of_nanotron_tell_no_year_and_no_elapsed_time(tmp_path: Path) -> None:
     log = tmp_path / "run" / "train.log"
     log.parent.mkdir()

@@ -435,3 +435,23 @@ def test_lingua_that_is_told_of_a_preemption_saves_and_ends(warehouse: Path) -> 
     for launch, attempt in zip(runs[:2], told, strict=False):
         lost = times(launch, "step")[-1] - times(launch, "saved")[-1]
         assert lost == pytest.approx(attempt["unsaved_seconds"], abs=1.2)
+
+
+def test_nanotron_that_tells_which_weights_it_loads_and_never_that_it_is_done(
+    warehouse: Path,
+) -> None:
+    told = attempts(warehouse, "nanotron")
+    runs = launches("nanotron")
+    apart = 1.0  # its times are whole seconds
+
+    assert ["lost", "failed"] == [attempt["outcome"] for attempt in told[:2]]
+    # nothing is told behind its last save, so it may have been cut off
+    assert [2, 1, 2 - 1] == [attempt["checkpoint_saves"] for attempt in told]
+    for launch, attempt in zip(runs, told, strict=True):
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=1.2)
+    lost = times(runs[0], "step")[-1] - times(runs[0], "saving")[-1]
+    assert lost == pytest.approx(told[0]["unsaved_seconds"], abs=apart + 0.2)
+    for before, launch, attempt in zip(runs[:2], runs[1:], told[1:], strict=True):
+        down = times(launch, "train_begin")[0] - times(before, "step")[-1]
+        # torchrun tells two seconds later that a rank died
+        assert down == pytest.approx(attempt["ttr_seconds"], abs=3)
