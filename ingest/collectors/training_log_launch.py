@@ -210,7 +210,7 @@ class Launch:
         if sign.at_us is not None and self.is_loading:
             self._trains_no_earlier(sign.at_us)
         return self._spans.end(
-            Phase.CHECKPOINT_LOAD, sign.label, sign.at_us, _number(sign), _length_us(sign)
+            Phase.CHECKPOINT_LOAD, sign.label, sign.at_us, _number(sign), told_length_us(sign)
         )
 
     def _trains_no_earlier(self, at_us: int) -> None:
@@ -227,7 +227,7 @@ class Launch:
             self._restored = first_step - 1 if first_step > 1 else None
         if sign.at_us is None or (self.training_us is not None and not self.is_trained):
             return self._other_rank(sign)
-        begun_us = max(sign.at_us - (_length_us(sign) or 0), self._ready_us or 0)
+        begun_us = max(sign.at_us - (told_length_us(sign) or 0), self._ready_us or 0)
         self.training_us, self.is_trained = min(begun_us, sign.at_us), False
         self._entered = _phase(EventKind.PHASE_START, Phase.TRAINING, self.training_us)
         return [*self._spans.went_on(sign.label, sign.at_us), self._entered]
@@ -241,7 +241,7 @@ class Launch:
         if step is None:
             return []
         if not self.steps and self.training_us is not None and not self.is_trained:
-            self.seen_us = max(self.seen_us, self.training_us + (_length_us(sign) or 0))
+            self.seen_us = max(self.seen_us, self.training_us + (told_length_us(sign) or 0))
         return self._spans.outlived(sign.label, step)
 
     def _trained(self, sign: Sign) -> list[Event]:
@@ -271,7 +271,7 @@ class Launch:
         if at_us is None:
             return []
         if sign.at_us is not None:
-            at_us -= _length_us(sign) or 0
+            at_us -= told_length_us(sign) or 0
         step, is_part = _number(sign), sign.pattern.is_part
         is_confirmed = sign.means is Means.SAVING and sign.pattern.is_confirmed
         return [
@@ -288,7 +288,7 @@ class Launch:
         ]
 
     def _saved(self, sign: Sign) -> list[Event]:
-        step, length_us = _number(sign), _length_us(sign)
+        step, length_us = _number(sign), told_length_us(sign)
         # Megatron-LM's last node prints how long it took, the first one all else of it
         is_length_alone = sign.at_us is None and length_us is not None and not self._spans.are_open
         return [
@@ -309,14 +309,14 @@ class Launch:
     def _persisted(self, sign: Sign) -> list[Event]:
         if sign.at_us is None:
             return []
-        return self._spans.written(sign.label, sign.at_us, _number(sign), _length_us(sign))
+        return self._spans.written(sign.label, sign.at_us, _number(sign), told_length_us(sign))
 
     def _evaluating(self, sign: Sign) -> list[Event]:
         at_us, step = self._time_of(sign), _number(sign)
         if at_us is None:
             return []
         # what tells how long it took up to now began before, once what came before it was done
-        since_us = max(at_us - (_length_us(sign) or 0), self.stepped_us, self._spans.latest_us)
+        since_us = max(at_us - (told_length_us(sign) or 0), self.stepped_us, self._spans.latest_us)
         return [
             event
             for told_us in sorted({min(since_us, at_us), at_us})
@@ -326,7 +326,7 @@ class Launch:
         ]
 
     def _evaluated(self, sign: Sign) -> list[Event]:
-        length_us = _length_us(sign)
+        length_us = told_length_us(sign)
         # Megatron-LM's first rank prints how long it took, the last one that it begins
         is_length_alone = sign.at_us is None and length_us is not None
         is_begun = is_length_alone or sign.pattern.is_part
@@ -453,7 +453,7 @@ def _number(sign: Sign, group: str = "step") -> int | None:
     return int(told) if told.isdecimal() and len(told) <= _LONGEST_NUMBER else None
 
 
-def _length_us(sign: Sign) -> int | None:
+def told_length_us(sign: Sign) -> int | None:
     if "ms" in sign.told:
         return length_us(sign.told["ms"], MILLISECOND_US)
     parts = [

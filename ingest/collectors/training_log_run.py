@@ -17,7 +17,7 @@ from ingest.collectors.lines import NOBODY, Label
 from ingest.collectors.training_log_bursts import Bursts
 from ingest.collectors.training_log_failures import Failures
 from ingest.collectors.training_log_identity import Place
-from ingest.collectors.training_log_launch import Launch
+from ingest.collectors.training_log_launch import Launch, told_length_us
 from ingest.collectors.training_log_patterns import LOADS, Means
 from ingest.collectors.training_log_shapes import Step
 from ingest.collectors.training_log_signs import COUNTS, OPENING, Sign
@@ -74,6 +74,8 @@ class Run:
         self._steps_before: dict[Label, int] = {}
         self._doubtful: dict[Label, Step] = {}  # by rank, the last that fell back
         self._earliest: Step | None = None  # of a launch whose beginning no line tells
+        self._startup_us: int | None = None  # how long it took, which no time was told of
+        self._before_us = 0  # the last of the launch before
         self._is_first = True  # no launch of the log is over
         self._bursts = Bursts()
         self._tells_states = False  # what is saved, or the step of what is loaded
@@ -126,12 +128,14 @@ class Run:
                 yield from self._over(over_us)
                 is_met &= begun_us == sign.at_us
             launch = self._open(begun_us)
-        elif launch.begun_us is None and (self._marks or _is_first_word(launch, sign)):
+        elif launch.begun_us is None and self._may_begin_with(launch, sign):
             launch.begun_us = sign.at_us  # the line that began it told no time
+        if sign.means is Means.LAUNCH:
+            self._date_back(launch, sign)
         if sign.means is Means.LAUNCH and len(self._marks) < _MOST_RANKS:
             self._marks.setdefault((sign.pattern.name, None), sign.at_us)
             self._marks[sign.pattern.name, sign.label] = sign.at_us
-        events = launch.hear(sign)
+        events = [] if _is_of_past(sign) else launch.hear(sign)
         launch.is_met_training |= is_met and launch.begun_us == launch.training_us
         yield from self._placed(events)
 
@@ -283,6 +287,8 @@ class Run:
         return 0 if fact == "restart" and launch.has_failed else None
 
     def _open(self, begun_us: int | None) -> Launch:
+        self._before_us = 0 if self._launch is None else self._launch.seen_us
+        self._startup_us = None
         self._launch, self._held = Launch(begun_us, self._writer), []
         again = self._facts.items() & self._known.items()
         self._carried = {fact for fact, _ in again if fact in COUNTS}
@@ -296,6 +302,26 @@ class Run:
         """The log began with a launch, as is seen by what another one says again."""
         launch = self._launch or self._open(first_us)
         launch.begun_us = launch.begun_us or first_us
+
+    def _may_begin_with(self, launch: Launch, sign: Sign) -> bool:
+        is_of_before = _is_of_past(sign) and (sign.at_us or 0) <= self._before_us
+        return not is_of_before and (bool(self._marks) or _is_first_word(launch, sign))
+
+    def _date_back(self, launch: Launch, sign: Sign) -> None:
+        """A launch began when it says that it did, or as long ago as it says, once it has begun.
+        Not before the one before was over: what starts anew in a process tells when that began.
+        """
+        length_us = told_length_us(sign)
+        if sign.at_us is None:
+            self._startup_us = self._startup_us if length_us is None else length_us
+            return
+        if not sign.pattern.is_part:
+            length_us, self._startup_us = self._startup_us, None
+        said_us, begun_us = launch.begun_us, sign.at_us - (length_us or 0)
+        if said_us is None or launch.training_us is not None:
+            return
+        if max(self._before_us, said_us - _LONGEST_STARTUP_US) < begun_us < said_us:
+            launch.begun_us = begun_us
 
     def _over(self, last_us: int | None) -> Iterator[Event]:
         yield from self.close(last_us)
@@ -524,6 +550,11 @@ def _parted(
         return None, sign.at_us
     _, over_us, begun_us = max(pauses)
     return over_us, begun_us
+
+
+def _is_of_past(sign: Sign) -> bool:
+    """Whether a launch tells when it began, once it has."""
+    return sign.means is Means.LAUNCH and sign.pattern.is_part
 
 
 def _is_first_word(launch: Launch, sign: Sign) -> bool:

@@ -387,18 +387,51 @@ def test_what_lightning_and_nemo_tell_of_one_save_is_one() -> None:
     assert [(60.0, 85.0)] == spans(told, "checkpoint_save")
 
 
-def test_a_launch_of_megatron_begins_before_megatron_is_initialized() -> None:
+@pytest.mark.parametrize(
+    ("said", "begun"),
+    [
+        # as releases before 0.16 say it, which tell no time before
+        (["time to initialize megatron (seconds): 48.500"], [1.5, 601.5]),
+        (
+            [
+                "time to initialize megatron (seconds): 46.000",
+                "[after in-process setup and before initialize_megatron] datetime: "
+                "2026-03-01 10:{}:05.000000 ",
+                "[after in-job setup and before initialize_megatron] datetime: "
+                "2026-03-01 10:{}:20.000000 ",
+            ],
+            [4.0, 604.0],
+        ),
+        (
+            [
+                "time to initialize megatron (seconds): -0.107",
+                "[after in-process setup and before initialize_megatron] datetime: "
+                "2026-03-01 10:{}:05.000000 ",
+            ],
+            [5.0, 605.0],
+        ),
+        (
+            [
+                "time to initialize megatron (seconds): 45.100",
+                "[after in-process setup and before initialize_megatron] datetime: "
+                "2026-03-01 10:{}:05.000000 ",
+                "[before library-setup] datetime: 2026-03-01 10:{}:02.500000",
+                "[after library-setup] datetime: 2026-03-01 10:{}:04.500000",
+            ],
+            [2.5, 602.5],
+        ),
+    ],
+)
+def test_a_launch_of_megatron_begins_before_megatron_is_initialized(
+    said: list[str], begun: list[float]
+) -> None:
     told = read(
         *(
             line.format(minute)
             for minute in ("00", "10")
             for line in (
                 "using world size: 16, data-parallel size: 4, context-parallel size: 1",
-                "time to initialize megatron (seconds): 95.012",
-                "[after in-process setup and before initialize_megatron] datetime: "
-                "2026-03-01 10:{}:05.000000 ",
-                "[after in-job setup and before initialize_megatron] datetime: "
-                "2026-03-01 10:{}:20.000000 ",
+                *said,
                 "[after megatron is initialized] datetime: 2026-03-01 10:{}:50.000000 ",
                 "[before the start of training step] datetime: 2026-03-01 10:{}:55.000000 ",
                 " [2026-03-01 10:{}:59.000000] iteration       10/    1000 | consumed samples: "
@@ -407,8 +440,18 @@ def test_a_launch_of_megatron_begins_before_megatron_is_initialized() -> None:
         )
     )
 
-    assert [5.0, 605.0] == [since(event) for event in of(told, "attempt_start")]
+    assert begun == [since(event) for event in of(told, "attempt_start")]
     assert [55.0, 655.0] == [since(e) for e in told if e.get("phase") == "training"]
+
+
+def test_megatron_that_starts_anew_in_its_process_tells_when_that_began() -> None:
+    log = MEGATRON.splitlines()
+    process = "[before library-setup] datetime: 2026-03-01 10:00:10.000000"
+    first = [*log[:2], process, *log[2:-1]]
+    again = [line.replace("10:0", "10:1") for line in [*log[:2], *log[2:]]]
+    told = read(*first, *again[:2], process, *again[2:])
+
+    assert [10.0, 630.0] == [since(event) for event in of(told, "attempt_start")]
 
 
 def test_an_exception_after_which_megatron_starts_anew_in_the_process_is_told() -> None:
