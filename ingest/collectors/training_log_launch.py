@@ -329,6 +329,12 @@ class Launch:
         length_us = told_length_us(sign)
         # Megatron-LM's first rank prints how long it took, the last one that it begins
         is_length_alone = sign.at_us is None and length_us is not None
+        if is_length_alone and self.stepped_us and not self.is_trained:
+            told_late = self._spans.evaluated_before_save(
+                sign.label, length_us or 0, self.stepped_us
+            )
+            if told_late:
+                return told_late
         is_begun = is_length_alone or sign.pattern.is_part
         return [
             *(self._evaluating(sign) if is_begun else self._evaluating_since(sign, length_us)),

@@ -156,6 +156,27 @@ class Spans:
         written = self._upload(EventKind.PHASE_START, min(start_us, at_us), label, step)
         return [*events, {**written, "end_us": at_us}]
 
+    def evaluated_before_save(self, label: Label, length_us: int, since_us: int) -> list[Event]:
+        """An evaluation of which a rank tells how long it took, and not when, once another has told
+        that it saves: ranks that write into one log do not wait for one another. It was before the
+        save, and since the last that was told before that.
+        """
+        begun_us = min(
+            (
+                span.start_us
+                for key, span in self._open.items()
+                if key[0] is Phase.CHECKPOINT_SAVE and span.start_us > since_us
+            ),
+            default=0,
+        )
+        start_us = begun_us - length_us
+        if start_us < max(since_us - _CLOCKS_TELL_US, self.latest_us):
+            return []
+        self.latest_us = begun_us
+        start_us = max(start_us, since_us)
+        told = ((EventKind.PHASE_START, start_us), (EventKind.PHASE_END, begun_us))
+        return [self._event(kind, Phase.EVALUATION, at_us, label, None) for kind, at_us in told]
+
     def went_on(self, label: Label, at_us: int, step: int | None = None) -> list[Event]:
         """A rank does something else, or did a step: what it did before is over. Ranks tell their
         lines one after another, so others may still tell.

@@ -12,6 +12,7 @@ from ingest.collectors.lines import NOBODY, Label
 from ingest.collectors.units import SECOND_US
 
 HEADER = b"Traceback (most recent call last)"
+_IN_ONE_LINE = HEADER + rb":\n"  # as Python tells a text of several lines in quotes
 
 _MOST_LINES = 400  # of one traceback; what is more is left out of its middle
 _MOST_OPEN = 4_096  # ranks
@@ -95,7 +96,7 @@ class Traces:
         """The tracebacks that end with this line. None: it is no part of a traceback. `is_timed`:
         it tells a time of its own.
         """
-        if HEADER in text:
+        if HEADER in text and _IN_ONE_LINE not in text:
             self._begin(line_number, at_us, label, text, is_timed=is_timed)
             return []
         key, text = self._whose(label, text)

@@ -748,6 +748,20 @@ def test_a_log_that_breaks_off_in_a_traceback_keeps_what_there_is() -> None:
     assert ["raise ValueError"] == [e["message"].splitlines()[0] for e in of(told, "failure")]
 
 
+def test_a_traceback_that_is_told_as_a_text_in_quotes_begins_none() -> None:
+    told = read(
+        "2026-03-01 10:00:00 step 10 loss 1",
+        "['Traceback (most recent call last):\\n', 'IndexError: 7\\n']",
+        "2026-03-01 10:00:09 step 20 loss 1",
+        "Traceback (most recent call last):",
+        '  File "b.py", line 1, in f',
+        "RuntimeError: boom",
+    )
+
+    (failure,) = of(told, "failure")
+    assert ("RuntimeError: boom", 9.0) == (failure["message"].splitlines()[0], since(failure))
+
+
 def test_the_same_failure_of_a_thousand_ranks_is_told_a_few_times() -> None:
     told = read(
         "2026-03-01 10:00:00 step 10 loss 1",

@@ -64,6 +64,32 @@ def test_megatron_that_tells_no_timers_has_evaluated_once_it_tells_the_loss(seve
     assert [(101.0, 110.0)] == spans(told, "evaluation")
 
 
+def test_what_a_rank_of_megatron_tells_late_of_an_evaluation_was_before_the_save() -> None:
+    step = "1:  [2026-03-01 10:0{}] iteration {}/1000 | elapsed time per iteration (ms): 9.0 |"
+    late = ("1: (min, max) time across ranks (ms):", "1:     evaluate ......: (11900.00, 12000.00)")
+    told = read(
+        step.format("1:40", 10),
+        "0: [2026-03-01 10:01:53.500000] saving checkpoint at iteration     10 to /c",
+        *late,
+        "1:  validation loss at iteration 10 | lm loss value: 7.1E+00 | lm loss PPL: 1.2E+03 |",
+        "0:   [2026-03-01 10:02:03.500000] successfully saved checkpoint from iteration  10 to /c",
+        step.format("3:00", 20),
+        # one that does not fit between the step and the save
+        "0: [2026-03-01 10:03:02.000000] saving checkpoint at iteration     20 to /c",
+        *late,
+        "0:   [2026-03-01 10:03:04.500000] successfully saved checkpoint from iteration  20 to /c",
+        step.format("4:00", 30),
+        # one of a trained model, and nobody knows when it was
+        "0: [after training is done] datetime: 2026-03-01 10:04:40 ",
+        "0: [2026-03-01 10:04:40.000000] saving checkpoint at iteration     30 to /c",
+        *late,
+        "0:   [2026-03-01 10:04:42.500000] successfully saved checkpoint from iteration  30 to /c",
+    )
+
+    assert [(101.5, 113.5)] == spans(told, "evaluation")
+    assert [(113.5, 123.5), (182.0, 184.5), (280.0, 282.5)] == spans(told, "checkpoint_save")
+
+
 def test_a_newer_megatron_tells_the_times_of_its_saves() -> None:
     told = read(
         MEGATRON.splitlines()[9],

@@ -455,3 +455,58 @@ def test_nanotron_that_tells_which_weights_it_loads_and_never_that_it_is_done(
         down = times(launch, "train_begin")[0] - times(before, "step")[-1]
         # torchrun tells two seconds later that a rank died
         assert down == pytest.approx(attempt["ttr_seconds"], abs=3)
+
+
+def test_megatron_that_is_killed_while_it_writes_a_save_and_exits_by_its_signal_handler(
+    warehouse: Path,
+) -> None:
+    told = attempts(warehouse, "megatron_lm")
+    runs = launches("megatron_lm")
+    first, second, third = runs
+
+    assert ["lost", "lost", "completed"] == [attempt["outcome"] for attempt in told]
+    assert ["killed", "no_end_recorded", None] == [attempt["failure_category"] for attempt in told]
+    for launch, attempt in zip(runs, told, strict=True):
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.1)
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+        assert evaluated(launch) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
+        loaded = seconds(launch, "loading", "loaded")
+        assert loaded == pytest.approx(attempt["checkpoint_load_seconds"], abs=0.1)
+    for launch, attempt in zip(runs[:2], told, strict=False):
+        saved = seconds(launch, "saving", "saved")
+        assert saved == pytest.approx(attempt["checkpoint_save_seconds"], abs=0.1)
+    # the save of step 20 was still being written: what came after that of step 10 is lost
+    since = first[[each["e"] for each in first].index("saving") :]
+    blocked = evaluated(since) + seconds(since, "saving", "saved")
+    lost = times(first, "step")[-1] - times(first, "saving")[0] - blocked
+    assert lost == pytest.approx(told[0]["unsaved_seconds"], abs=0.2)
+    # it saves before it exits
+    assert 0.1 > told[1]["unsaved_seconds"]
+    down = times(second, "train_begin")[0] - times(first, "step")[-1]
+    assert down == pytest.approx(told[1]["ttr_seconds"], abs=0.1)
+    down = times(third, "train_begin")[0] - times(second, "step")[-1]
+    assert down == pytest.approx(told[2]["ttr_seconds"], abs=0.6)
+
+
+def test_megatron_whose_ranks_srun_labels_and_that_tells_no_times_but_its_own(
+    warehouse: Path,
+) -> None:
+    told = attempts(warehouse, "megatron_lm_ranks")
+    runs = launches("megatron_lm_ranks")
+    every = 5  # steps
+
+    assert ["killed", "no_end_recorded", None] == [attempt["failure_category"] for attempt in told]
+    for launch, attempt in zip(runs, told, strict=True):
+        # one that its process tells, after all that it imports
+        assert times(launch, "start")[0] == pytest.approx(attempt["started"], abs=0.1)
+        assert times(launch, "train_begin")[0] == pytest.approx(attempt["trained"], abs=0.1)
+        assert len(times(launch, "saved")) == attempt["checkpoint_saves"]
+    assert [None, None] == [attempt["tts_seconds"] for attempt in told[1:]]
+    waited = times(runs[0], "train_begin")[0] - times(runs[0], "start")[0]
+    assert waited == pytest.approx(told[0]["tts_seconds"], abs=0.1)
+    # that of the last rank comes behind the save that the first begins after it; those of a model
+    # that is trained no line tells the time of
+    for launch, attempt in zip(runs, told, strict=True):
+        within = [each for each in launch if each["t"] <= times(launch, "step")[-1] + 1]
+        assert evaluated(within) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
+    assert told[0]["ended"] == pytest.approx(times(runs[0], "step")[-1], abs=0.5 * every)
