@@ -274,6 +274,8 @@ class Launch:
             at_us -= told_length_us(sign) or 0
         step, is_part = _number(sign), sign.pattern.is_part
         is_confirmed = sign.means is Means.SAVING and sign.pattern.is_confirmed
+        if is_part and is_confirmed and not self._spans.has_open(Phase.CHECKPOINT_SAVE):
+            return []
         return [
             *(() if self.steps else self._spans.forgotten(at_us, is_part=is_part)),
             *self._spans.begin(

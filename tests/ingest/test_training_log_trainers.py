@@ -94,6 +94,27 @@ def test_torchtitan_trains_no_more_while_it_waits_for_other_ranks() -> None:
     assert [("completed", 13.0)] == [(e["outcome"], since(e)) for e in of(told, "attempt_end")]
 
 
+def test_the_last_save_of_torchtitan_of_which_no_line_tells_the_end_lasts_while_it_saves() -> None:
+    told = read(
+        *titan(
+            "0 Training starts at step 1",
+            "10 step: 10  loss:  8.1",
+            "10.1 Saving the checkpoint (or staging if async is enabled).",
+            "10.2 [GC] GC collection invoked by checkpointer. took 0.01 seconds",
+            "10.9 [GC] GC collection invoked by checkpointer. took 0.01 seconds",
+            "11 Finished saving the checkpoint (or staging if async is enabled)in 0.90 seconds.",
+            "20 step: 20  loss:  8.1",
+            "20.1 Saving the checkpoint (or staging if async is enabled).",
+            "20.1 Saving a full checkpoint at last step, step 20.",
+            "28 [GC] GC collection invoked by checkpointer. took 0.01 seconds",
+            "28 Sleeping 2 seconds for other ranks to complete",
+            "30 Training completed",
+        )
+    )
+
+    assert [(10.1, 11.0), (20.1, 28.0)] == spans(told, "checkpoint_save")
+
+
 def test_ranks_of_torchtitan_that_tell_all_twice_did_it_once() -> None:
     told = read(
         *titan(
@@ -114,6 +135,7 @@ def test_ranks_of_torchtitan_that_tell_all_twice_did_it_once() -> None:
             "20.002 Saving a full checkpoint at last step, step 30.",
             "22 Last step checkpoint completed in 2.00s",
             "22 Training completed",
+            "22.002 [GC] GC collection invoked by checkpointer. took 0.01 seconds",
             "22.003 Last step checkpoint completed in 2.00s",
             "24 Training completed",
         )
