@@ -32,6 +32,7 @@ _Item = TypeVar("_Item")
 _LOG = logging.getLogger("ingest")
 
 _SOME_DAY = Clock(ZoneInfo("UTC"), 4_000_000_000_000_000)
+_SCHEDULERS = " CANCELLED AT "  # what Slurm writes of a job that it ends
 _UNTIMED_SIGNS = 2  # that make a log which tells no times
 _UNNUMBERED = (
     "no line that tells a step tells its number: keep the progress bar in the log (Hugging Face: "
@@ -243,7 +244,7 @@ def _trainers_own(run: Run, events: Iterable[Event], keys: set[str]) -> Iterator
         is_met = _is_first(event, keys) and event.get("phase") == Phase.TRAINING
         if is_met or event["event"] == EventKind.ATTEMPT_START:
             yield Begun(run.begun_us or event["at_us"])  # it may train later than its first line
-        is_done = event.get("outcome") in (Outcome.COMPLETED, Outcome.PREEMPTED)
+        is_done = event.get("outcome") == Outcome.COMPLETED or _is_own_preemption(event)
         is_of_state = "resumed_from_step" in event or event.get("stage") == BUFFERED
         if event["event"] in _TRAINERS_OWN or is_done or is_of_state:
             event.pop("job_id", None)
@@ -251,6 +252,12 @@ def _trainers_own(run: Run, events: Iterable[Event], keys: set[str]) -> Iterator
             event.pop("scheduler_job", None)
             event.pop("run_restart", None)
             yield event
+
+
+def _is_own_preemption(event: Event) -> bool:
+    """Whether the trainer itself says that it is preempted, not the scheduler beside it."""
+    is_preempted = event.get("outcome") == Outcome.PREEMPTED
+    return is_preempted and _SCHEDULERS not in event.get("message", "")
 
 
 def _events(signs: Signs, run: Run, told: Iterator[Sign | Step | Trace]) -> Iterator[Event]:
