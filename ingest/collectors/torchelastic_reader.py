@@ -515,7 +515,8 @@ class Reader:
             is_certain=is_uncaught,
         )
         launch = self._of_label.get((node.rank, node.host), self._last)
-        if launch is not None:
+        # who raises once an agent gave up is a worker of one that has not spoken yet
+        if launch is not None and launch.given_up_us is None:
             launches.hear_exception(launch, failure)
         elif len(self._early) < _MOST_EARLY:
             failure.at_us = self._time_before()

@@ -489,6 +489,15 @@ def test_a_log_of_warnings_tells_each_failure_by_its_time(tmp_path: Path) -> Non
     ]
 
 
+def test_who_raises_once_an_agent_gave_up_is_a_worker_of_the_next(tmp_path: Path) -> None:
+    stopped = table((0, 1, "2026-11-20_05:41:47", "To enable traceback see: x"))
+    first = [*raised("KeyError: 'x'", "[rank0]: "), *fails(10, 1), *stopped]
+    again = [*raised("ValueError: bad sample", "[rank1]: "), *fails(40, 1, local_rank=1, pid=8490)]
+    told = events_of(written(tmp_path, *first, *again))
+
+    assert ["KeyError: 'x'", "ValueError: bad sample"] == [first_line(end) for end in ends(told)]
+
+
 def test_an_agent_that_is_stopped_after_its_workers_died_had_started_others(tmp_path: Path) -> None:
     # it waited for the other agents up to then, which a log of warnings does not say
     warning = glog(0, "run", "Setting OMP_NUM_THREADS environment variable", level="W")
