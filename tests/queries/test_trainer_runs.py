@@ -510,3 +510,25 @@ def test_megatron_whose_ranks_srun_labels_and_that_tells_no_times_but_its_own(
         within = [each for each in launch if each["t"] <= times(launch, "step")[-1] + 1]
         assert evaluated(within) == pytest.approx(attempt["evaluation_seconds"], abs=0.1)
     assert told[0]["ended"] == pytest.approx(times(runs[0], "step")[-1], abs=0.5 * every)
+
+
+def test_nemo_that_counts_its_steps_from_0(warehouse: Path) -> None:
+    told = attempts(warehouse, "nemo")
+    runs = launches("nemo")
+
+    assert ["lost", "failed", "completed"] == [attempt["outcome"] for attempt in told]
+    assert ["killed", "unhandled_runtime_error", None] == [
+        attempt["failure_category"] for attempt in told
+    ]
+    for launch, attempt in zip(runs, told, strict=True):
+        # it counts from 0, so that its second step is the first that counts, once it is done
+        known = times(launch, "step")[1 if launch is runs[0] else 0]
+        assert known == pytest.approx(attempt["trained"], abs=0.25)
+        # the first of its batches is told once it is done, too
+        assert 0 < attempt["evaluation_seconds"] < evaluated(launch)
+    for before, launch, lost, found in zip(runs[:2], runs[1:], told, told[1:], strict=False):
+        # a save sleeps once its end is told; its launcher tells of a failure three seconds later
+        since_save = lost["ended"] - times(before, "saving")[-1]
+        assert since_save == pytest.approx(lost["unsaved_seconds"], abs=1)
+        down = times(launch, "train_begin")[0] - lost["ended"]
+        assert down == pytest.approx(found["ttr_seconds"], abs=1.2)
