@@ -109,6 +109,9 @@ class Spans:
         span = self._open.get((phase, self._voice(label)))
         if self._is_written(span, phase, step, mode) and at_us is not None and length_us is None:
             return self.written(label, at_us, step, None)
+        if span is not None and _counts_one_less(span, step, mode):
+            step = max(step or 0, span.step or 0)
+            span.step = step
         is_other = step is not None and span is not None and span.step not in (step, None)
         if span is None or is_other or (at_us and not _is_same(span, at_us, step)):
             start_us = at_us if at_us is None or length_us is None else at_us - length_us
@@ -314,6 +317,16 @@ class Spans:
 def _is_before(step: int | None, span: _Span) -> bool:
     """Whether a step is one after which something began that goes on, and was told late."""
     return not (span.is_done or step is None or span.step is None) and step <= span.step
+
+
+def _counts_one_less(span: _Span, step: int | None, mode: str | None) -> bool:
+    """Whether the end of a save, or that it is written in the background, is told with the step
+    before or after the one that was told of it, as NeMo does once it went on from a checkpoint.
+    """
+    if step is None or span.step is None or abs(step - span.step) != 1:
+        return False
+    is_staged = span.is_done and span.mode is None and mode == "async"
+    return not span.is_of_parts and (is_staged or not span.is_done)
 
 
 def _is_same(span: _Span, at_us: int, step: int | None) -> bool:

@@ -504,3 +504,24 @@ def test_numbers_may_be_set_in_columns() -> None:
     )
 
     assert [1, 2, 3] == [step for _, step in steps(told)]
+
+
+def test_a_save_of_nemo_that_is_told_with_two_steps_is_one() -> None:
+    path = "/ckpt/step=19-consumed_samples=160.0.ckpt"
+    step = "2026-03-01 10:{} Training epoch 0, iteration {}/32 | lr: 0.001 | global_step: {} | x: 1"
+    told = read(
+        step.format("00:30", 19, 19),
+        "2026-03-01 10:00:30 Epoch 0, global step 19: 'loss' reached 6.84 (best 6.84),"
+        f" saving model to '{path}' as top 1",
+        "2026-03-01 10:00:34 Global Checkpoint Save : Rank: 0 : Iteration: 18 : "
+        "Start time: 1772359230.0s : Save duration: 4.000s",
+        f"2026-03-01 10:00:35 Scheduled async checkpoint save for {path}",
+        step.format("00:40", 20, 20),
+        f"2026-03-01 10:00:50 Successfully saved checkpoint from iteration      18 to {path}",
+        f"2026-03-01 10:00:50 Async checkpoint save for step 20 ({path}) finalized successfully.",
+        step.format("01:00", 21, 21),
+    )
+
+    assert [(30.0, 35.0)] == spans(told, "checkpoint_save")
+    assert {19} == {e["step"] for e in told if str(e.get("phase")).startswith("checkpoint")}
+    assert ["async"] == [e["mode"] for e in told if "mode" in e]
