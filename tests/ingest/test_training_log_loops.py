@@ -724,7 +724,7 @@ def test_a_traceback_that_a_rank_begins_behind_a_bar_ends_behind_a_pipes_times()
     [
         (
             "[exiting program at iteration 500] datetime: 2026-03-01 10:00:00",
-            "Megatron-LM: train loop is left",
+            "Megatron-LM: train loop is over for now",
             {},
         ),
         (

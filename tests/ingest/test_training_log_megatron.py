@@ -525,3 +525,25 @@ def test_a_save_of_nemo_that_is_told_with_two_steps_is_one() -> None:
     assert [(30.0, 35.0)] == spans(told, "checkpoint_save")
     assert {19} == {e["step"] for e in told if str(e.get("phase")).startswith("checkpoint")}
     assert ["async"] == [e["mode"] for e in told if "mode" in e]
+
+
+def test_megatron_that_ends_for_now_has_done_what_it_was_asked_for() -> None:
+    log = MEGATRON.splitlines()
+    done = next(at for at, line in enumerate(log) if "after training is done" in line)
+    left = log[done].replace("after training is done", "exiting program after 55.1 minutes")
+    later = [line.replace("10:0", "11:0") for line in log]
+    told = read(*log[:done], left, *later)
+
+    assert ["completed", "completed"] == [end["outcome"] for end in of(told, "attempt_end")]
+    assert 2 == len(of(told, "attempt_start"))
+
+
+def test_who_asked_megatron_to_stop_by_a_signal_is_not_told() -> None:
+    log = MEGATRON.splitlines()
+    done = next(at for at, line in enumerate(log) if "after training is done" in line)
+    told = read(
+        *log[:done],
+        log[done].replace("after training is done", "exiting program after receiving SIGTERM."),
+    )
+
+    assert [] == of(told, "attempt_end")
