@@ -95,7 +95,7 @@ DOUBTS: Final = {
         "Dumps that name the cluster and tell Submit as Unix seconds keep them apart",
     ),
     "told_twice": (
-        "This may be one run told under two names, and then its time counts twice in the fleet",
+        "It, or a row of it, may be told twice, and then its time counts twice in the fleet",
         "Ingest it once, or under one name (`--cluster`, rules on `path` in `ett.toml`), into a "
         "new warehouse",
     ),
