@@ -138,7 +138,8 @@ _ZONE_NAME = re.compile(
     rb"MSK|NZ[DS]T|P[DS]T|SAST|WES?T)\b"
 )
 _LOOKED_AT = 65_536  # bytes
-_LINES_LOOKED_AT = 200  # for a time that tells a year
+_LINES_LOOKED_AT = 200  # for times that tell a year
+_TIMES_LOOKED_AT = 20
 _JSON_RANK = re.compile(rb"\"(?:global_)?rank\":\s?(\d{1,7})[,}]")
 
 
@@ -215,10 +216,10 @@ def clock_of(dump: Dump, reading: Reading) -> Clock:
 
 def _newest_us(head: bytes, clock: Clock) -> int | None:
     """The newest of the first times that tell a year, and are not after the file's own."""
-    first = islice(head.split(b"\n"), _LINES_LOOKED_AT)
-    told = (one for one in (said(line, clock) for line in first) if not one.is_year_guessed)
+    first = (said(line, clock) for line in islice(head.split(b"\n"), _LINES_LOOKED_AT))
+    told = (one.at_us for one in first if one.at_us is not None and not one.is_year_guessed)
     latest_us = LATEST_US if clock.latest_us is None else clock.latest_us + _DAY_US
-    times = (one.at_us for one in told if one.at_us is not None)
+    times = islice(told, _TIMES_LOOKED_AT)
     return max((at_us for at_us in times if at_us <= latest_us), default=None)
 
 

@@ -12,6 +12,12 @@ from tests.queries.engine import hearing, ingest, rows
 DOUBTS = "select job_id, kind, detail from anomalies where kind = 'told_twice' order by all"
 
 
+def name_by_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = folder / "ett.toml"
+    rules.write_text("[[identity]]\npath = '/(?P<job_id>run-[a-z])/'", encoding="utf-8")
+    monkeypatch.setenv("ETT_CONFIG", str(rules))
+
+
 def doubted(warehouse: Path) -> list[str]:
     return [job for (job,) in rows(warehouse, "select job_id from jobs order by all")]
 
@@ -49,9 +55,7 @@ def test_a_log_and_the_output_of_one_run_are_said_to_count_twice(tmp_path: Path)
 def test_nothing_is_doubted_any_more_of_what_the_scheduler_says_is_one_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = tmp_path / "ett.toml"
-    rules.write_text("[[identity]]\npath = '/(?P<job_id>run-[a-z])/'", encoding="utf-8")
-    monkeypatch.setenv("ETT_CONFIG", str(rules))
+    name_by_folder(tmp_path, monkeypatch)
     steps = [(step, 5 * step) for step in range(20)]
     log(tmp_path / "logs" / "run-a" / "train.log", steps, "SLURM_JOB_ID=48213")
     log(tmp_path / "logs" / "run-b" / "train.log", steps, "SLURM_JOB_ID=48213")
@@ -100,9 +104,7 @@ def test_both_are_said_whichever_comes_with_the_other(tmp_path: Path) -> None:
 def test_both_count_once_where_a_rule_names_them_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = tmp_path / "ett.toml"
-    rules.write_text("[[identity]]\npath = '/(?P<job_id>run-[a-z])/'", encoding="utf-8")
-    monkeypatch.setenv("ETT_CONFIG", str(rules))
+    name_by_folder(tmp_path, monkeypatch)
     steps = [(step, 5 * step) for step in range(20)]
     log(tmp_path / "logs" / "run-a" / "train.log", steps)
     log(tmp_path / "logs" / "run-a" / "files" / "output.log", steps, "Loading modules")
