@@ -12,7 +12,7 @@ from ingest import dumps, native
 from ingest.collectors.base import Collector
 from ingest.collectors.registry import COLLECTORS
 from ingest.collectors.slurm import SLURM_SACCT, before_table, beside_table
-from ingest.collectors.torchelastic import TORCHELASTIC
+from ingest.collectors.slurm_json import SLURM_JSON
 from ingest.collectors.training_log import TRAINING_LOG, is_told_by
 from ingest.collectors.training_log_patterns import Pattern
 from ingest.events import EventKind, Says
@@ -52,14 +52,16 @@ def format_of(file: dumps.DumpFile, head: bytes, own: tuple[Pattern, ...] = ()) 
     """The format of a file that begins with `head`, as `recognise` knows it.
 
     What a thousand ranks say before they train is long: a text whose beginning is of no format is
-    looked into further, for what trainers and launchers say.
+    looked into further, for all but what a scheduler says.
     """
     found = recognise(file.name, head, own)
     if found or len(head) < dumps.HEAD_BYTES or told_of(head) or not is_utf8(head):
         return found
     name, more = file.name, dumps.head(file, _LOOKED_INTO)
-    if _is_recognised(name, TORCHELASTIC, partial(TORCHELASTIC.recognises, name, more)):
-        return FORMATS[TORCHELASTIC.name]
+    for collector in COLLECTORS:
+        is_asked = collector not in (SLURM_SACCT, SLURM_JSON, TRAINING_LOG)
+        if is_asked and _is_recognised(name, collector, partial(collector.recognises, name, more)):
+            return FORMATS[collector.name]
     if _is_recognised(name, TRAINING_LOG, partial(is_told_by, own, more)):
         return FORMATS[TRAINING_LOG.name]
     return None

@@ -41,6 +41,10 @@ AGENT = (
     b"I0301 10:00:00.000000 7 torch/distributed/launcher/api.py:195] "
     b"Starting elastic_operator with launch configs:\n"
 )
+MLLOG = (
+    b':::MLLOG {"namespace": "", "time_ms": 1780000000000, "event_type": "INTERVAL_START", '
+    b'"key": "init_start", "value": null, "metadata": {}}\n'
+)
 
 
 def looked_into(folder: Path, *parts: bytes) -> str | None:
@@ -52,7 +56,15 @@ def looked_into(folder: Path, *parts: bytes) -> str | None:
     return None if found is None else found.name
 
 
-@pytest.mark.parametrize(("told", "name"), [(TRAINS, "training-log"), (AGENT, "torchelastic")])
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        (TRAINS, "training-log"),
+        (AGENT, "torchelastic"),
+        (MLLOG, "mlperf"),
+        (MLLOG + AGENT, "mlperf"),
+    ],
+)
 def test_what_many_ranks_say_before_they_train_hides_no_log(
     tmp_path: Path, told: bytes, name: str
 ) -> None:
