@@ -120,11 +120,46 @@ def _turns(launch: Launch) -> Iterator[Turn]:
     """What ranks tell of evaluations, and that one goes no further than the run it was part of: the
     score that reaches the goal may stop the run at once.
     """
-    turns = _that_took_time(launch.turns)
+    turns = _that_took_time(list(_blocking(launch.turns)))
     yield from turns
     for last in {turn.rank: turn for turn in turns}.values():
         if last.is_start and launch.stopped_us is not None and last.at_us <= launch.stopped_us:
             yield Turn(launch.stopped_us, last.rank, is_start=False)
+
+
+def _blocking(turns: list[Turn]) -> Iterator[Turn]:
+    """Evaluations without what was trained meanwhile: a block or epoch that begins within one means
+    that training goes on, and what is left of it is counted beside. One that begins within a block
+    is part of it, and training waits for it.
+    """
+    blocking: dict[int | None, int] = {}
+    beside: set[int | None] = set()
+    pieces: set[str] = set()
+    for turn in turns:
+        if turn.piece is None and turn.is_start:
+            blocking[turn.rank] = turn.at_us
+            beside.discard(turn.rank)
+            yield turn
+        elif turn.piece is None:
+            blocking.pop(turn.rank, None)
+            if turn.rank not in beside:
+                yield turn
+            beside.discard(turn.rank)
+        elif turn.is_start:
+            waiting = [rank for rank, since_us in blocking.items() if since_us <= turn.at_us]
+            for rank in waiting:
+                yield Turn(turn.at_us, rank, is_start=False)
+                del blocking[rank]
+            beside.update(waiting)
+            if beside:
+                pieces.add(turn.piece)
+        elif turn.piece in pieces:
+            pieces.discard(turn.piece)
+            if not pieces:
+                for rank in beside:
+                    blocking[rank] = turn.at_us
+                    yield Turn(turn.at_us, rank, is_start=True)
+                beside.clear()
 
 
 def _that_took_time(turns: list[Turn]) -> list[Turn]:

@@ -14,6 +14,12 @@ _MINUTE_US = 60_000_000
 _HOUR_US = 3_600_000_000
 _PROGRESS = frozenset({"train_loss", "tracked_stats", "block_stop"})
 _TRAINED = frozenset({"block_stop", "epoch_stop"})
+_TRAINING = {
+    "block_start": ("block", True),
+    "block_stop": ("block", False),
+    "epoch_start": ("epoch", True),
+    "epoch_stop": ("epoch", False),
+}
 _FACTS = frozenset(
     [
         "submission_org",
@@ -50,11 +56,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A rank starts or stops to evaluate."""
+    """A rank starts or stops to evaluate; or to train a `piece`, a block or an epoch."""
 
     at_us: int
     rank: int | None
     is_start: bool
+    piece: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +118,17 @@ class Launch:
         is_told = self.launched_us is not None or self.init_us is not None
         return not is_told and self.begun_us == self.running_us
 
+    @property
+    def has_evaluated(self) -> bool:
+        """Whether it told of an evaluation."""
+        return any(turn.piece is None for turn in self.turns)
+
     def has_begun_before(self, record: Record, label: int | None) -> bool:
         """Whether what begins here must be another launch. Ranks begin within a minute."""
         is_late = record.at_us > (self.running_us or self.init_us or self.begun_us) + _MINUTE_US
         if record.key == "run_start":
             # a task says it once a launch; without numbers of tasks, who says it is not known
-            has_trained = self.stopped_us or self.turns or self.trained_us or self.progress
+            has_trained = self.stopped_us or self.trained_us or self.progress or self.has_evaluated
             return is_late and (label in self.started or bool(has_trained))
         has_run = self.running_us is not None
         return label in self.initialised and (has_run or (is_late and self.died_early))
@@ -182,8 +194,11 @@ class Log:
                 _stop(launch, record)
             case "eval_start" | "eval_stop":
                 launch.turns.append(Turn(record.at_us, label, record.key == "eval_start"))
-            case key if key in _PROGRESS and launch.running_us:
-                _progress(launch, record)
+            case key if key in _TRAINING:
+                piece, is_start = _TRAINING[key]
+                launch.turns.append(Turn(record.at_us, label, is_start, piece))
+        if record.key in _PROGRESS and launch.running_us:
+            _progress(launch, record)
 
     def error(self, error: ErrorLine, line_number: int) -> None:
         """An error line. Without a believable time of its own it comes right after all that was

@@ -242,6 +242,78 @@ def test_scores_that_are_told_afterwards_in_one_millisecond_leave_no_evaluation_
     ]
 
 
+def test_an_evaluation_blocks_until_training_goes_on_beside_it() -> None:
+    told = read(
+        *RUN[:6],
+        record(60, "eval_start"),
+        record(64, "block_start"),
+        record(64.5, "epoch_start"),
+        record(75, "eval_stop"),
+        record(80, "epoch_stop"),
+        record(80.5, "block_stop"),
+    )
+
+    assert [(60.0, 64.0)] == evaluations(told)
+
+
+def test_an_evaluation_that_outlives_the_block_beside_it_blocks_again() -> None:
+    told = read(
+        *RUN[:6],
+        record(60, "eval_start"),
+        record(64, "block_start"),
+        record(70, "block_stop"),
+        record(75, "eval_stop"),
+        record(76, "block_start"),
+        record(80, "block_stop"),
+    )
+
+    assert [(60.0, 64.0), (70.0, 75.0)] == evaluations(told)
+
+
+def test_epochs_that_follow_at_once_leave_an_evaluation_beside_them_no_time() -> None:
+    told = read(
+        *RUN[:6],
+        record(60, "eval_start"),
+        record(64, "epoch_start"),
+        record(70, "epoch_stop"),
+        record(70, "epoch_start"),
+        record(75, "eval_stop"),
+        record(80, "epoch_stop"),
+    )
+
+    assert [(60.0, 64.0)] == evaluations(told)
+
+
+def test_an_evaluation_that_begins_beside_training_is_part_of_it() -> None:
+    told = read(
+        *RUN[:6],
+        record(60, "eval_start"),
+        record(64, "block_start"),
+        record(66, "eval_stop"),
+        record(68, "eval_start"),
+        record(69, "eval_stop"),
+        record(70, "block_stop"),
+    )
+
+    assert [(60.0, 64.0), (68.0, 69.0)] == evaluations(told)
+
+
+def test_the_evaluations_of_all_ranks_block_until_any_trains() -> None:
+    told = read(
+        *RUN[:6],
+        "0: " + record(60, "eval_start"),
+        "1: " + record(61, "eval_start"),
+        "0: " + record(64, "block_start"),
+        "1: " + record(70, "eval_stop"),
+        "0: " + record(75, "block_stop"),
+        "0: " + record(78, "eval_stop"),
+    )
+
+    assert [(60.0, 0), (61.0, 1), (64.0, 0), (64.0, 1), (75.0, 0), (78.0, 0)] == [
+        (since_launch(e), e["rank"]) for e in told if e.get("phase") == "evaluation"
+    ]
+
+
 def test_an_aborted_run_failed() -> None:
     told = read(*RUN[:-2], record(300, "run_stop", status="aborted"), RUN[-1])
 
@@ -826,6 +898,15 @@ def since_launch(event: Event) -> float:
 
 def of(told: list[Event], kind: str) -> list[Event]:
     return [event for event in told if event["event"] == kind]
+
+
+def evaluations(told: list[Event]) -> list[tuple[float, float]]:
+    """From when to when each blocked."""
+    starts, ends = (
+        [since_launch(event) for event in of(told, kind) if event["phase"] == "evaluation"]
+        for kind in ("phase_start", "phase_end")
+    )
+    return list(zip(starts, ends, strict=True))
 
 
 BOUNDARIES = ("launched", "init_start", "run_start", "run_stop", "stopped")
