@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ingest.collectors.mlperf_log import Launch, Log, Turn
-from ingest.collectors.mlperf_submission import Submission, gpus_in
+from ingest.collectors.mlperf_submission import Submission, gpus_in, gpus_of
 from ingest.events import Event, EventKind, Outcome, Phase
 
 _OUTCOME_DUE_TO = {"TIME LIMIT": Outcome.TIMEOUT, "PREEMPTION": Outcome.PREEMPTED}
@@ -22,6 +22,8 @@ def events(log: Log, submission: Submission, cluster: str | None) -> Iterator[Ev
     if gpus is None:
         gpus, printed_type = gpus_in(log.description)
         gpu_type = gpu_type or printed_type
+    if (own := gpus_of(log.facts)) is not None:
+        gpus = own
     job_id = _job_id(log, submission, begun_us)
     yield _job(log, submission, cluster, job_id, begun_us, gpus, gpu_type)
     for number, launch in enumerate(log.launches, 1):

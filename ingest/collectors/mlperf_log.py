@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, field
 
 from ingest.collectors.json_values import sound
+from ingest.collectors.mlperf_submission import RUN_SIZE
 from ingest.collectors.mlperf_text import ErrorLine, Record
 
 _MINUTE_US = 60_000_000
@@ -28,6 +29,7 @@ _FACTS = frozenset(
         "submission_division",
         "seed",
         "global_batch_size",
+        *RUN_SIZE,
     ]
 )
 # what power meters beside a run write, each into a file of its own

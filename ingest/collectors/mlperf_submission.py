@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +19,16 @@ from ingest.collectors.json_values import sound
 _LARGEST_DESCRIPTION = 1_000_000  # bytes
 _ONE_NUMBER = re.compile(r"\D*(\d{1,7})(?:\.0+)?\D*")  # longer ones count nothing
 _SUFFIX = re.compile(r"(?:\.(?:txt|log|out|gz|zst))+$")
+# folders between a system and its benchmarks, in rounds of the HPC benchmarks
+_SCALINGS = ("strong", "weak")
+# what those logs tell of the processes of one run, which may be one of many on the system
+RUN_SIZE = ("number_of_ranks", "number_of_nodes", "accelerators_per_node")
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
     """`submitter/results/system/benchmark/result`; all but `result` are absent for a log that
-    stands elsewhere.
+    stands elsewhere. `result` has the folders below the benchmark, and its scaling.
     """
 
     result: str
@@ -43,10 +48,12 @@ def submission_of(dump: Dump) -> Submission:
     at = max((index for index, part in enumerate(parts[:-3]) if part == "results"), default=0)
     if at < 2:  # the root and a submitter come before it
         return Submission(result)
-    system, benchmark = parts[at + 1 : at + 3]
+    system, *below = parts[at + 1 : -1]
+    if below[0] in _SCALINGS and len(below) > 1:
+        below[:2] = reversed(below[:2])
     gpus, gpu_type = _described(Path(*parts[:at]) / "systems" / f"{system}.json")
     return Submission(
-        "/".join([*parts[at + 3 : -1], result]), parts[at - 1], system, benchmark, gpus, gpu_type
+        "/".join([*below[1:], result]), parts[at - 1], system, below[0], gpus, gpu_type
     )
 
 
@@ -64,6 +71,18 @@ def gpus_in(description: object) -> tuple[int | None, str | None]:
         None if nodes is None or each is None else nodes * each,
         kind.strip() or None if isinstance(kind, str) else None,
     )
+
+
+def gpus_of(facts: Mapping[str, object]) -> int | None:
+    """GPUs of one run, where its log tells how large it was: a process has one each, for what is
+    told of nodes may be the whole system's.
+    """
+    ranks, nodes, each = (_count(facts.get(key)) for key in RUN_SIZE)
+    if each is None:
+        return None
+    if ranks and each:
+        return ranks
+    return None if nodes is None else nodes * each
 
 
 def _described(file: Path) -> tuple[int | None, str | None]:

@@ -131,6 +131,37 @@ def test_the_description_that_the_launcher_printed_stands_in_for_the_file() -> N
     assert 32 == read(printed, *RUN)[0]["gpus"]
 
 
+@pytest.mark.parametrize(
+    ("ranks", "nodes", "each", "gpus"),
+    [
+        (None, 4, 8, 32),
+        (16, 4, 8, 16),  # one of many runs on these nodes
+        (16, 4, 0, 0),  # processors only
+        (None, 4, None, 16),  # as the system has
+        (None, None, 8, 16),
+    ],
+)
+def test_what_a_log_tells_of_its_runs_size_goes_before_the_systems(
+    tmp_path: Path, ranks: int | None, nodes: int | None, each: int | None, gpus: int
+) -> None:
+    size = {"number_of_ranks": ranks, "number_of_nodes": nodes, "accelerators_per_node": each}
+    told = [record(22, key, value) for key, value in size.items() if value is not None]
+    job, start, *_ = read_file(placed(tmp_path, (*RUN[:4], *told, *RUN[4:])))
+
+    assert (gpus, gpus) == (job["gpus"], start["gpus"])
+
+
+@pytest.mark.parametrize("scaling", ["strong", "weak"])
+def test_the_folder_of_a_scaling_is_no_benchmark(tmp_path: Path, scaling: str) -> None:
+    log = placed(tmp_path, RUN)
+    scaled = log.parents[1] / scaling / "deepcam" / log.name
+    scaled.parent.mkdir(parents=True)
+    job = read_file(log.rename(scaled))[0]
+
+    assert ("deepcam", f"deepcam {scaling}/result_3") == (job["model"], job["name"])
+    assert job["job_id"].startswith(f"acme/box_x2/deepcam/{scaling}/result_3@")
+
+
 def test_a_shell_trace_is_no_mark_and_no_record() -> None:
     traced = [f"+ echo '{line}'" for line in RUN]
     told = read(RUN[0], *traced, "++ date +%s", *RUN[1:])
