@@ -90,11 +90,8 @@ def _attempt(launch: Launch, gpus: int | None, *, has_start: bool) -> Iterator[E
             start["gpus"] = gpus
         yield start
     yield from _phases(launch)
-    for turn in _turns(launch):
-        evaluation = _phase(Phase.EVALUATION, turn.at_us, turn.is_start)
-        if turn.rank is not None:
-            evaluation["rank"] = turn.rank
-        yield evaluation
+    yield from _of_ranks(Phase.EVALUATION, list(_blocking(launch.turns)), launch.stopped_us)
+    yield from _of_ranks(Phase.DATA_WAIT, launch.stagings, launch.stopped_us)
     for progress in launch.progress:
         told: Event = {
             "at_us": progress.at_us,
@@ -118,15 +115,19 @@ def _attempt(launch: Launch, gpus: int | None, *, has_start: bool) -> Iterator[E
     yield _end(launch)
 
 
-def _turns(launch: Launch) -> Iterator[Turn]:
-    """What ranks tell of evaluations, and that one goes no further than the run it was part of: the
+def _of_ranks(phase: Phase, told: list[Turn], stopped_us: int | None) -> Iterator[Event]:
+    """What ranks tell of a phase, and that it goes no further than the run it was part of: the
     score that reaches the goal may stop the run at once.
     """
-    turns = _that_took_time(list(_blocking(launch.turns)))
-    yield from turns
+    turns = _that_took_time(told)
     for last in {turn.rank: turn for turn in turns}.values():
-        if last.is_start and launch.stopped_us is not None and last.at_us <= launch.stopped_us:
-            yield Turn(launch.stopped_us, last.rank, is_start=False)
+        if last.is_start and stopped_us is not None and last.at_us <= stopped_us:
+            turns.append(Turn(stopped_us, last.rank, is_start=False))
+    for turn in turns:
+        event = _phase(phase, turn.at_us, turn.is_start)
+        if turn.rank is not None:
+            event["rank"] = turn.rank
+        yield event
 
 
 def _blocking(turns: list[Turn]) -> Iterator[Turn]:

@@ -58,7 +58,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A rank starts or stops to evaluate; or to train a `piece`, a block or an epoch."""
+    """A rank starts or stops to evaluate or to stage data; or to train a `piece`, a block or an
+    epoch.
+    """
 
     at_us: int
     rank: int | None
@@ -98,6 +100,7 @@ class Launch:
     initialised: set[int | None] = field(default_factory=set)
     started: set[int] = field(default_factory=set)
     turns: list[Turn] = field(default_factory=list)
+    stagings: list[Turn] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
@@ -196,6 +199,8 @@ class Log:
                 _stop(launch, record)
             case "eval_start" | "eval_stop":
                 launch.turns.append(Turn(record.at_us, label, record.key == "eval_start"))
+            case "staging_start" | "staging_stop" if launch.running_us:  # before it is start-up
+                launch.stagings.append(Turn(record.at_us, label, record.key == "staging_start"))
             case key if key in _TRAINING:
                 piece, is_start = _TRAINING[key]
                 launch.turns.append(Turn(record.at_us, label, is_start, piece))

@@ -345,6 +345,26 @@ def test_the_evaluations_of_all_ranks_block_until_any_trains() -> None:
     ]
 
 
+def test_data_that_is_staged_once_the_run_goes_is_waited_for() -> None:
+    told = read(
+        *RUN[:4],
+        record(40, "staging_start"),  # before the run: part of its start-up
+        record(41, "staging_stop"),
+        *RUN[4:6],
+        "0: " + record(51, "staging_start"),
+        "1: " + record(52, "staging_start"),
+        "0: " + record(58, "staging_stop"),
+        *RUN[6:],
+    )
+
+    assert [
+        ("phase_start", 51.0, 0),
+        ("phase_start", 52.0, 1),
+        ("phase_end", 58.0, 0),
+        ("phase_end", 300.125, 1),
+    ] == [(e["event"], since_launch(e), e["rank"]) for e in told if e.get("phase") == "data_wait"]
+
+
 def test_an_aborted_run_failed() -> None:
     told = read(*RUN[:-2], record(300, "run_stop", status="aborted"), RUN[-1])
 
