@@ -135,7 +135,7 @@ def test_the_description_that_the_launcher_printed_stands_in_for_the_file() -> N
     ("ranks", "nodes", "each", "gpus"),
     [
         (None, 4, 8, 32),
-        (16, 4, 8, 16),  # one of many runs on these nodes
+        (24, 4, 8, 24),  # one of many runs on these nodes
         (16, 4, 0, 0),  # processors only
         (None, 4, None, 16),  # as the system has
         (None, None, 8, 16),
