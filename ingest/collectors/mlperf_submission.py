@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.collectors.base import Dump
-from ingest.collectors.json_values import sound
+from ingest.collectors.json_values import MOST_GPUS, sound
 
 _LARGEST_DESCRIPTION = 1_000_000  # bytes
 _ONE_NUMBER = re.compile(r"\D*(\d{1,7})(?:\.0+)?\D*")  # longer ones count nothing
@@ -68,7 +68,7 @@ def gpus_in(description: object) -> tuple[int | None, str | None]:
     )
     kind = description.get("accelerator_model_name")
     return (
-        None if nodes is None or each is None else nodes * each,
+        _product(nodes, each),
         kind.strip() or None if isinstance(kind, str) else None,
     )
 
@@ -78,11 +78,12 @@ def gpus_of(facts: Mapping[str, object]) -> int | None:
     told of nodes may be the whole system's.
     """
     ranks, nodes, each = (_count(facts.get(key)) for key in RUN_SIZE)
-    if each is None:
-        return None
-    if ranks and each:
-        return ranks
-    return None if nodes is None else nodes * each
+    return ranks if ranks and each else _product(nodes, each)
+
+
+def _product(nodes: int | None, each: int | None) -> int | None:
+    """None also where nobody has so many."""
+    return None if nodes is None or each is None or nodes * each > MOST_GPUS else nodes * each
 
 
 def _described(file: Path) -> tuple[int | None, str | None]:
