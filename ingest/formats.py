@@ -21,6 +21,8 @@ from ingest.foreign import is_utf8, told_of
 
 _LOOKED_AT = 50  # lines
 _LOOKED_INTO = 4 * 1024 * 1024  # bytes of a log
+# what a log may begin to hold late; a trainer's lines are asked for last, with the user's patterns
+_LATE = tuple(one for one in COLLECTORS if one not in (SLURM_SACCT, SLURM_JSON, TRAINING_LOG))
 _LOG = logging.getLogger("ingest")
 
 
@@ -58,9 +60,8 @@ def format_of(file: dumps.DumpFile, head: bytes, own: tuple[Pattern, ...] = ()) 
     if found or len(head) < dumps.HEAD_BYTES or told_of(head) or not is_utf8(head):
         return found
     name, more = file.name, dumps.head(file, _LOOKED_INTO)
-    for collector in COLLECTORS:
-        is_asked = collector not in (SLURM_SACCT, SLURM_JSON, TRAINING_LOG)
-        if is_asked and _is_recognised(name, collector, partial(collector.recognises, name, more)):
+    for collector in _LATE:
+        if _is_recognised(name, collector, partial(collector.recognises, name, more)):
             return FORMATS[collector.name]
     if _is_recognised(name, TRAINING_LOG, partial(is_told_by, own, more)):
         return FORMATS[TRAINING_LOG.name]

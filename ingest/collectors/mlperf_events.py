@@ -90,7 +90,8 @@ def _attempt(launch: Launch, gpus: int | None, *, has_start: bool) -> Iterator[E
             start["gpus"] = gpus
         yield start
     yield from _phases(launch)
-    yield from _of_ranks(Phase.EVALUATION, list(_blocking(launch.turns)), launch.stopped_us)
+    evaluations = list(_blocking(launch.turns, launch.stopped_us))
+    yield from _of_ranks(Phase.EVALUATION, evaluations, launch.stopped_us)
     yield from _of_ranks(Phase.DATA_WAIT, launch.stagings, launch.stopped_us)
     for progress in launch.progress:
         told: Event = {
@@ -123,45 +124,42 @@ def _of_ranks(phase: Phase, told: list[Turn], stopped_us: int | None) -> Iterato
     for last in {turn.rank: turn for turn in turns}.values():
         if last.is_start and stopped_us is not None and last.at_us <= stopped_us:
             turns.append(Turn(stopped_us, last.rank, is_start=False))
-    for turn in turns:
+    for turn in _that_took_time(turns):  # of what begins as the run stops nothing is left
         event = _phase(phase, turn.at_us, turn.is_start)
         if turn.rank is not None:
             event["rank"] = turn.rank
         yield event
 
 
-def _blocking(turns: list[Turn]) -> Iterator[Turn]:
+def _blocking(turns: list[Turn], stopped_us: int | None) -> Iterator[Turn]:
     """Evaluations without what was trained meanwhile: a block or epoch that begins within one means
     that training goes on, and what is left of it is counted beside. One that begins within a block
-    is part of it, and training waits for it.
+    is part of it, and training waits for it. Once the run has stopped nothing waits.
     """
     blocking: dict[int | None, int] = {}
-    beside: set[int | None] = set()
+    beside: dict[int | None, None] = {}  # in the order of the log
     pieces: set[str] = set()
     for turn in turns:
-        if turn.piece is None and turn.is_start:
-            blocking[turn.rank] = turn.at_us
-            beside.discard(turn.rank)
-            yield turn
-        elif turn.piece is None:
+        if turn.piece is None:
             blocking.pop(turn.rank, None)
-            if turn.rank not in beside:
+            if turn.is_start:
+                blocking[turn.rank] = turn.at_us
+            if turn.is_start or turn.rank not in beside:
                 yield turn
-            beside.discard(turn.rank)
+            beside.pop(turn.rank, None)
         elif turn.is_start:
-            waiting = [rank for rank, since_us in blocking.items() if since_us <= turn.at_us]
-            for rank in waiting:
+            for rank in [rank for rank, since_us in blocking.items() if since_us <= turn.at_us]:
                 yield Turn(turn.at_us, rank, is_start=False)
                 del blocking[rank]
-            beside.update(waiting)
+                beside[rank] = None
             if beside:
                 pieces.add(turn.piece)
         elif turn.piece in pieces:
             pieces.discard(turn.piece)
-            if not pieces:
+            if not pieces and (stopped_us is None or turn.at_us <= stopped_us):
                 for rank in beside:
-                    blocking[rank] = turn.at_us
                     yield Turn(turn.at_us, rank, is_start=True)
+                    blocking[rank] = turn.at_us
                 beside.clear()
 
 
@@ -169,14 +167,15 @@ def _that_took_time(turns: list[Turn]) -> list[Turn]:
     """Without those that stop as they start: a score that is told afterwards, many in a
     millisecond, whose equal events would count as one and leave an evaluation open.
     """
-    kept: list[Turn] = []
-    for turn in turns:
-        before = kept[-1] if kept else None
-        if before == Turn(turn.at_us, turn.rank, is_start=True) and not turn.is_start:
-            kept.pop()
-        else:
-            kept.append(turn)
-    return kept
+    begun: dict[int | None, list[int]] = {}
+    left_out: set[int] = set()
+    for place, turn in enumerate(turns):
+        starts = begun.setdefault(turn.rank, [])
+        if turn.is_start:
+            starts.append(place)
+        elif starts and turns[since := starts.pop()].at_us == turn.at_us:
+            left_out |= {since, place}
+    return [turn for place, turn in enumerate(turns) if place not in left_out]
 
 
 def _phases(launch: Launch) -> Iterator[Event]:

@@ -109,6 +109,7 @@ def test_a_log_that_stands_alone_says_itself_who_it_is() -> None:
         ("2", "N/A", None),
         ("2x4", "8", None),
         (None, "8", None),
+        ("9999999", "9999999", None),  # nobody has so many, and GPU-seconds would overflow
     ],
 )
 def test_gpus_are_one_number_of_nodes_times_one_number_in_each(
@@ -137,6 +138,7 @@ def test_the_description_that_the_launcher_printed_stands_in_for_the_file() -> N
         (None, 4, 8, 32),
         (24, 4, 8, 24),  # one of many runs on these nodes
         (16, 4, 0, 0),  # processors only
+        (None, 9_999_999, 8, 16),  # nobody has so many
         (None, 4, None, 16),  # as the system has
         (None, None, 8, 16),
     ],
@@ -343,6 +345,32 @@ def test_the_evaluations_of_all_ranks_block_until_any_trains() -> None:
     assert [(60.0, 0), (61.0, 1), (64.0, 0), (64.0, 1), (75.0, 0), (78.0, 0)] == [
         (since_launch(e), e["rank"]) for e in told if e.get("phase") == "evaluation"
     ]
+
+
+def test_a_score_that_is_told_within_an_evaluation_leaves_its_end_to_the_run() -> None:
+    told = read(
+        *RUN[:6],
+        record(60, "eval_start"),
+        record(70, "eval_start"),
+        record(70, "eval_stop"),
+        record(80, "run_stop", status="success"),
+    )
+
+    assert [(60.0, 80.0)] == evaluations(told)
+
+
+@pytest.mark.parametrize("told_at", [80, 80.5])
+def test_no_evaluation_blocks_behind_the_run_for_a_block_that_ends_there(told_at: float) -> None:
+    told = read(
+        *RUN[:6],
+        *(f"{rank}: {record(60 + rank, 'eval_start')}" for rank in (0, 1)),
+        "0: " + record(64, "epoch_start"),
+        "0: " + record(80, "run_stop", status="success"),
+        "0: " + record(told_at, "epoch_stop"),
+        mark("STOP", 110),
+    )
+
+    assert [(60.0, 64.0), (61.0, 64.0)] == evaluations(told)
 
 
 def test_data_that_is_staged_once_the_run_goes_is_waited_for() -> None:
