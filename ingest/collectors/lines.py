@@ -69,11 +69,12 @@ _OFFSET = rb"Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?!\d|[.:]\d)|(?<=\d)[+-]\d\d(?![\w.:
 _ZONE = rb"(?:\s?(" + _OFFSET + rb"))?"
 # what stands in a bracket before a time: `[INFO|2026-03-01 10:00:00]`
 _LEVEL = rb"[A-Za-z][A-Za-z |]{0,20}(?=\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:)"
-# the whole of a level, of a logger's name in brackets, of a process in parentheses
+# the whole of a level, of a logger's name in brackets, of a process in parentheses, which Ray calls
+# what its actor calls itself: `(Worker(train-0) pid=4711)`
 _TAGS = (
     rb"(?:[\s|*>#=-]+|\[(?![IWEFC]\d{4})(?!"
     + _LEVEL
-    + rb")[A-Za-z][^\[\]]{0,100}\]:?|\([^()]{1,80}\)\s|"
+    + rb")[A-Za-z][^\[\]]{0,100}\]:?|\([^()]{1,80}(?:\([^()]{0,80}\)[^()]{0,80})?\)\s|"
     rb"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[:|]?)*+"
 )
 _KEY = (
