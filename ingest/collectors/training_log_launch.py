@@ -304,6 +304,7 @@ class Launch:
                 sign.pattern.mode,
                 ok=sign.pattern.ok,
                 is_confirmed=sign.pattern.is_confirmed,
+                is_past=sign.pattern.is_beside,
             ),
             *(self._proven(sign.at_us, step) if sign.at_us is not None else ()),
         ]
@@ -328,7 +329,9 @@ class Launch:
         ]
 
     def _evaluated(self, sign: Sign) -> list[Event]:
-        length_us = told_length_us(sign)
+        length_us, is_past = told_length_us(sign), sign.pattern.is_beside
+        if is_past and self._spans.has_told(Phase.EVALUATION, sign.label, self.stepped_us):
+            return []
         # Megatron-LM's first rank prints how long it took, the last one that it begins
         is_length_alone = sign.at_us is None and length_us is not None
         if is_length_alone and self.stepped_us and not self.is_trained:
@@ -340,7 +343,9 @@ class Launch:
         is_begun = is_length_alone or sign.pattern.is_part
         return [
             *(self._evaluating(sign) if is_begun else self._evaluating_since(sign, length_us)),
-            *self._spans.end(Phase.EVALUATION, sign.label, sign.at_us, None, length_us),
+            *self._spans.end(
+                Phase.EVALUATION, sign.label, sign.at_us, None, length_us, is_past=is_past
+            ),
         ]
 
     def _evaluating_since(self, sign: Sign, length_us: int | None) -> list[Event]:

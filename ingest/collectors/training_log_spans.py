@@ -101,9 +101,11 @@ class Spans:
         *,
         ok: bool = True,
         is_confirmed: bool = False,
+        is_past: bool = False,
     ) -> list[Event]:
         """It is over. `at_us` is None where the line tells no time; `length_us` is how long it
         took, if the line tells it. `is_confirmed`: another line tells when it is written.
+        `is_past`: it was over before this line, as its length says.
         """
         events: list[Event] = []
         span = self._open.get((phase, self._voice(label)))
@@ -129,7 +131,7 @@ class Spans:
         span.step = span.step if step is None else step
         span.mode, span.ok, span.is_done = mode or span.mode, ok and span.ok, True
         span.is_confirmed = span.is_confirmed or is_confirmed
-        span.told_us = max(span.told_us, _end_us(span, at_us, length_us))
+        span.told_us = max(span.told_us, _end_us(span, at_us, length_us, is_past))
         self.latest_us = max(self.latest_us, span.told_us)
         return events
 
@@ -221,6 +223,10 @@ class Spans:
     def has_open(self, phase: Phase) -> bool:
         """Whether one of that phase goes on, or nothing else was told since it was done."""
         return any(key[0] is phase for key in self._open)
+
+    def has_told(self, phase: Phase, label: Label, since_us: int) -> bool:
+        """Whether one of that phase is over that ended since then."""
+        return self._closed.get((phase, self._voice(label)), (0, 0))[1] > since_us
 
     @property
     def unfinished_us(self) -> int | None:
@@ -335,9 +341,11 @@ def _is_same(span: _Span, at_us: int, step: int | None) -> bool:
     return span.step in (step, None)
 
 
-def _end_us(span: _Span, at_us: int | None, length_us: int | None) -> int:
+def _end_us(span: _Span, at_us: int | None, length_us: int | None, is_past: bool) -> int:
     """A length is told more exactly than the two times whose difference it is."""
     if length_us is None:
         return span.told_us if at_us is None else at_us
     end_us = span.start_us + length_us
-    return end_us if at_us is None or abs(at_us - end_us) <= _CLOCKS_TELL_US else at_us
+    if at_us is None or (is_past and end_us < at_us):
+        return end_us
+    return end_us if abs(at_us - end_us) <= _CLOCKS_TELL_US else at_us

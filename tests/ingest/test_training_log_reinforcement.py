@@ -6,15 +6,7 @@ import pytest
 
 from ingest.collectors.training_log import TRAINING_LOG, recognises
 from tests.ingest import both_ways
-from tests.ingest.trainer_logs import at_one, of, phases, read, resumed, spans, steps
-
-
-def stamped(text: str, writer: str = "") -> list[str]:
-    """Lines that begin with minutes and seconds, as `ts` puts times before them."""
-    return [
-        f"2026-03-01T10:{minute}+0000 {writer}{line}"
-        for minute, _, line in (line.partition(" ") for line in text.splitlines())
-    ]
+from tests.ingest.trainer_logs import at_one, of, phases, read, resumed, spans, stamped, steps
 
 
 def metrics(step: int, *more: str) -> str:
@@ -73,6 +65,16 @@ def test_what_verl_validates_lasts_until_it_goes_on() -> None:
     assert [(90.0, 120.0), (479.5, 509.0)] == spans(read(*VERL), "evaluation")
 
 
+def test_what_verl_validates_without_a_save_took_as_long_as_it_tells_later() -> None:
+    unsaved = [
+        line.replace(" - timing_s/save_checkpoint:60.2", "")
+        for line in VERL
+        if "local_global_step_folder" not in line
+    ]
+
+    assert [(90.0, 120.0), (479.5, 509.7)] == spans(read(*unsaved), "evaluation")
+
+
 def test_older_releases_of_verl_tell_of_a_save_that_it_took_a_while() -> None:
     told = read(*(line for line in VERL if "local_global_step_folder" not in line))
 
@@ -97,6 +99,30 @@ def test_verl_that_starts_anew_in_one_log_is_two_launches() -> None:
 
     assert 2 == len(of(told, "attempt_start"))
     assert [40, 40] == [step for _, step in resumed(told)]
+
+
+# the trainer that verl has since 2026 saves before it validates, and tells of that how long it took
+VERL_SINCE_2026 = stamped(
+    f"""\
+00:00.0 INFO:2026-03-01 10:00:00,000:Total training steps: 1000
+01:00.0 INFO:2026-03-01 10:01:00,000:Resuming from /ckpt/global_step_40, setting global step to 40
+02:00.0 Initial validation metrics: {{'val-core/gsm8k/reward/mean@1': 0.51}}
+02:00.0 step:40 - val-core/gsm8k/reward/mean@1:0.51
+04:00.0 {metrics(41)}
+05:59.5 INFO:2026-03-01 10:05:59,500:Saving checkpoint to /ckpt/global_step_42
+07:31.0 {metrics(42, "timing_s/save_checkpoint:60.2", "timing_s/testing:30.2")}
+09:31.0 {metrics(43)}""",
+    "(TaskRunner pid=4711) ",
+)
+
+
+def test_verl_since_2026_tells_of_a_validation_that_it_took_a_while() -> None:
+    told = read(*VERL_SINCE_2026)
+
+    assert [(120.5, 40)] == resumed(told)
+    assert [(359.5, 419.7)] == spans(told, "checkpoint_save")
+    assert [(420.8, 451.0)] == spans(told, "evaluation")
+    assert [(240.0, 41), (359.5, 42), (571.0, 43)] == steps(told)
 
 
 def test_a_fine_tuning_of_verl_tells_when_its_save_is_over() -> None:

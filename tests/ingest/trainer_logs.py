@@ -209,6 +209,14 @@ def read(
     return events(dump_of(name, raw), Reading(cluster, ZoneInfo(zone), own))
 
 
+def stamped(text: str, writer: str = "") -> list[str]:
+    """Lines that begin with minutes and seconds, as `ts` puts times before them."""
+    return [
+        f"2026-03-01T10:{minute}+0000 {writer}{line}"
+        for minute, _, line in (line.partition(" ") for line in text.splitlines())
+    ]
+
+
 def at_one(lines: list[str], hour: int = 13) -> list[str]:
     """A log of ten o'clock, or of one, at another hour."""
     return [re.sub(r"(?<!\d)1[03]:(?=\d\d:)", f"{hour}:", line) for line in lines]
